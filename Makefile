@@ -1,0 +1,52 @@
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# Real data: $FORKS_DATA, or the folder beside the checkout where there is one.
+ifndef FORKS_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export FORKS_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow lint format bench clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
+
+install: $(STAMP)  ## make the virtual environment (every other target does so by itself)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'forks needs Python 3.11 or later, and "$(PYTHON)" is not: try "make PYTHON=python3.12 ..."' >&2; exit 1; }
+	@echo "Making .venv and installing the dependencies (once, a minute or two) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e ".[dev,plot]"
+	@touch $@
+
+demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
+	$(BIN)/forks demo
+
+test: $(STAMP)  ## run the tests, without the long proofs
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: $(STAMP)  ## run the long proofs
+	$(BIN)/pytest -m slow
+
+lint: $(STAMP)  ## check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)  ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(STAMP)  ## measure speed and growth
+	$(BIN)/forks bench
+
+clean:  ## remove the virtual environment, caches and what was built
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,122 @@
+"""Compilation: one set of flags for the whole package, and verbs chosen by type at compile time.
+
+Three ways to compile a function, and no others in the package:
+
+- ``njit``: part of a larger compiled function; inlined there, never called from Python.
+- ``entry``: called from Python; its machine code is kept on disk.
+- ``exact``: as ``njit``, but the order of floating-point operations is kept.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.extending import overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+JIT = not numba.config.DISABLE_JIT
+
+# Fast-math without "no NaN" and "no infinity", so that guards against them still work. One
+# setting for everything: numba's disk cache does not tell settings apart.
+FAST = {"reassoc", "nsz", "arcp", "contract"}
+
+
+def njit(function: Function) -> Function:
+    """Compile as part of a larger function."""
+    return numba.njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+
+
+def exact(function: Function) -> Function:
+    """Compile as part of a larger function, keeping the order of operations as written."""
+    return numba.njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+
+
+class entry:  # noqa: N801 - a decorator
+    """Compile a function that Python calls; `entry.over(*parts)` picks the right version.
+
+    numba's disk cache notices an edit in the file that holds the function, but not in the files
+    that it calls into; so the stamp of a cached function is a digest of the whole package. For
+    parts registered from outside (a user's kernel, say) no stamp exists: such calls use a second
+    version that is compiled once per process and never stored.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+        self.fresh = numba.njit(**options)(function)
+        try:
+            self.stored = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # no folder for the cache can be written to
+            self.stored = self.fresh
+        else:
+            if JIT:
+                self.stored._cache._cache_file._source_stamp = PACKAGE_DIGEST
+
+    def over(self, *parts: Any) -> Callable[..., Any]:
+        """Give the stored version if all (nested) parts are types of this package."""
+        version: Callable[..., Any] = self.stored if _all_ours(parts) else self.fresh
+        return version
+
+
+def _all_ours(part: Any) -> bool:
+    if not isinstance(part, tuple):
+        return True
+    named = hasattr(part, "_fields")
+    ours = not named or type(part).__module__.split(".")[0] == __package__
+    return ours and all(map(_all_ours, part))
+
+
+def _package_digest() -> str:
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*here.glob("*.py"), *here.glob("learners/*.py")]):  # all compiled code
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+PACKAGE_DIGEST = _package_digest()
+
+
+def jit_dispatch(declaration: Callable[..., Any]) -> Any:
+    """Make a verb whose body is chosen by the type of its first argument, at compile time.
+
+    `verb.register(Type)` decorates the body for one NamedTuple class. numba tells NamedTuple
+    classes apart by their name and fields only, so two classes of one name would silently share
+    compiled code: the second registration of a name is refused.
+    """
+    name = declaration.__name__
+    bodies: dict[str, Callable[..., Any]] = {}
+
+    def verb(head: Any, *rest: Any) -> Any:  # called from Python, or with compilation disabled
+        try:
+            body = bodies[type(head).__name__]
+        except KeyError:
+            raise TypeError(f"{name}() knows no {type(head).__name__!r}") from None
+        return body(head, *rest)
+
+    @overload(verb)  # called from compiled code: numba asks for a body while it infers types
+    def _choose(head, *rest):
+        body = bodies.get(getattr(head, "instance_class", type(None)).__name__)
+        return None if body is None else (lambda head, *rest: body(head, *rest))
+
+    def register(head: type) -> Callable[[Function], Function]:
+        if head.__name__ in bodies:
+            raise TypeError(
+                f"{name}: a type named {head.__name__!r} is already registered in this process; "
+                "give the new one another name"
+            )
+
+        def keep(body: Function) -> Function:
+            bodies[head.__name__] = njit(body)
+            return body
+
+        return keep
+
+    def knows(head: type) -> bool:
+        return head.__name__ in bodies
+
+    verb.__name__, verb.__doc__ = name, declaration.__doc__
+    verb.register, verb.knows = register, knows  # type: ignore[attr-defined]
+    return verb

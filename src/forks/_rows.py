@@ -1,0 +1,215 @@
+"""Rows of a stream, dense or sparse, and the points that learners keep.
+
+Kept points are stored by column, feature by feature, so that the inner loops run over points and
+vectorise whatever the number of features, and a sparse row touches only its non-zero features.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from forks._jit import njit
+from forks.typing import Matrix, Vector
+
+
+class Points(NamedTuple):
+    """Kept points: columns [:, :n] are in use."""
+
+    columns: Matrix  # (d, capacity)  point i is columns[:, i]
+    square_norms: Vector  # (capacity,)    |x_i|_2^2
+    absolute_norms: Vector  # (capacity,)    |x_i|_1
+
+
+class SparseRows(NamedTuple):
+    """A chunk of rows in CSR form."""
+
+    values: Vector  # (nnz,)
+    features: Any  # (nnz,) int32 column numbers
+    starts: Any  # (n + 1,) int32
+
+
+class SparseRow(NamedTuple):
+    """One row of a `SparseRows`."""
+
+    values: Vector
+    features: Any
+
+
+def point_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a `Points` field of a state, for `forks._memory.allocate`."""
+    return {
+        f"{name}.columns": (n_features, capacity),
+        f"{name}.square_norms": (capacity,),
+        f"{name}.absolute_norms": (capacity,),
+    }
+
+
+def dense_points(points: Points, n: int) -> Matrix:
+    """The first n points as rows of a new array."""
+    return np.ascontiguousarray(points.columns[:, :n].T)
+
+
+def _is_sparse(x: Any) -> bool:  # a value, or its numba type
+    name = getattr(x, "instance_class", type(x)).__name__
+    return name in ("SparseRow", "SparseRows")
+
+
+def _by_form(dense: Any, sparse: Any) -> Any:
+    """Make a verb with one body for dense and one for sparse rows, chosen at compile time."""
+    dense, sparse = njit(dense), njit(sparse)
+
+    def verb(x: Any, *rest: Any) -> Any:
+        return (sparse if _is_sparse(x) else dense)(x, *rest)
+
+    @overload(verb)
+    def _choose(x, *rest):
+        if _is_sparse(x):
+            return lambda x, *rest: sparse(x, *rest)
+        return (lambda x, *rest: dense(x, *rest)) if isinstance(x, types.Array) else None
+
+    return verb
+
+
+def _take_dense(X, t):
+    return X[t]
+
+
+def _take_sparse(X, t):
+    start, stop = X.starts[t], X.starts[t + 1]
+    return SparseRow(X.values[start:stop], X.features[start:stop])
+
+
+def _squared_distances_dense(x, points, n, out):
+    columns = points.columns
+    d = x.shape[0]
+    for i in range(n):
+        out[i] = 0.0
+    j = 0
+    while j + 4 <= d:  # four features a pass: a quarter of the traffic through `out`
+        a, b, c, e = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(n):
+            p = a - columns[j, i]
+            q = b - columns[j + 1, i]
+            r = c - columns[j + 2, i]
+            s = e - columns[j + 3, i]
+            out[i] += (p * p + q * q) + (r * r + s * s)
+        j += 4
+    while j < d:
+        a = x[j]
+        for i in range(n):
+            p = a - columns[j, i]
+            out[i] += p * p
+        j += 1
+
+
+def _squared_distances_sparse(x, points, n, out):
+    # |x - z|^2 = |z|^2 + sum over the non-zeros of x of x_j (x_j - 2 z_j)
+    columns, norms = points.columns, points.square_norms
+    for i in range(n):
+        out[i] = norms[i]
+    for entry in range(x.values.shape[0]):
+        value, j = x.values[entry], x.features[entry]
+        for i in range(n):
+            out[i] += value * (value - 2.0 * columns[j, i])
+    for i in range(n):
+        out[i] = max(out[i], 0.0)  # cancellation must not make a distance negative
+
+
+def _inner_products_dense(x, points, n, out):
+    columns = points.columns
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(x.shape[0]):
+        value = x[j]
+        for i in range(n):
+            out[i] += value * columns[j, i]
+
+
+def _inner_products_sparse(x, points, n, out):
+    columns = points.columns
+    for i in range(n):
+        out[i] = 0.0
+    for entry in range(x.values.shape[0]):
+        value, j = x.values[entry], x.features[entry]
+        for i in range(n):
+            out[i] += value * columns[j, i]
+
+
+def _absolute_distances_dense(x, points, n, out):
+    columns = points.columns
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(x.shape[0]):
+        value = x[j]
+        for i in range(n):
+            out[i] += abs(value - columns[j, i])
+
+
+def _absolute_distances_sparse(x, points, n, out):
+    # |x - z|_1 = |z|_1 + sum over the non-zeros of x of |x_j - z_j| - |z_j|
+    columns, norms = points.columns, points.absolute_norms
+    for i in range(n):
+        out[i] = norms[i]
+    for entry in range(x.values.shape[0]):
+        value, j = x.values[entry], x.features[entry]
+        for i in range(n):
+            z = columns[j, i]
+            out[i] += abs(value - z) - abs(z)
+    for i in range(n):
+        out[i] = max(out[i], 0.0)
+
+
+def _store_dense(x, points, i):
+    square = absolute = 0.0
+    for j in range(x.shape[0]):
+        points.columns[j, i] = x[j]
+        square += x[j] * x[j]
+        absolute += abs(x[j])
+    points.square_norms[i] = square
+    points.absolute_norms[i] = absolute
+
+
+def _store_sparse(x, points, i):
+    square = absolute = 0.0
+    points.columns[:, i] = 0.0
+    for entry in range(x.values.shape[0]):
+        value = x.values[entry]
+        points.columns[x.features[entry], i] = value
+        square += value * value
+        absolute += abs(value)
+    points.square_norms[i] = square
+    points.absolute_norms[i] = absolute
+
+
+take = _by_form(_take_dense, _take_sparse)
+squared_distances = _by_form(_squared_distances_dense, _squared_distances_sparse)
+inner_products = _by_form(_inner_products_dense, _inner_products_sparse)
+absolute_distances = _by_form(_absolute_distances_dense, _absolute_distances_sparse)
+store = _by_form(_store_dense, _store_sparse)
+
+take.__doc__ = "take(X, t): row t of a chunk."
+squared_distances.__doc__ = "squared_distances(x, points, n, out): out[i] = |x - x_i|_2^2, i < n."
+inner_products.__doc__ = "inner_products(x, points, n, out): out[i] = <x, x_i>, i < n."
+absolute_distances.__doc__ = "absolute_distances(x, points, n, out): out[i] = |x - x_i|_1, i < n."
+store.__doc__ = "store(x, points, i): keep x as point i."
+
+
+def dense_row(X: Any, t: int, n_features: int) -> Vector:
+    """Row t of a chunk as a new dense vector."""
+    x = take(X, t)
+    if not _is_sparse(x):
+        return np.array(x)
+    dense = np.zeros(n_features)
+    dense[x.features] = x.values
+    return dense
+
+
+def rows_from(X: Any) -> Any:
+    """Turn a chunk (C-ordered float64 array, or CSR) into what compiled code takes."""
+    if isinstance(X, np.ndarray):
+        return X
+    return SparseRows(
+        X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+    )

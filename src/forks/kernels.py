@@ -1,0 +1,127 @@
+"""Kernel functions. A kernel is a small NamedTuple and one function that fills a row of values.
+
+To add one, from anywhere::
+
+    from typing import NamedTuple
+    from forks.kernels import kernel_row, squared_distances
+
+    class Cauchy(NamedTuple):
+        bandwidth: float = 1.0
+
+    @kernel_row.register(Cauchy)
+    def _cauchy_row(kernel, x, points, n, out):
+        squared_distances(x, points, n, out)
+        for i in range(n):
+            out[i] = 1.0 / (1.0 + out[i] / kernel.bandwidth**2)
+
+The function is compiled, for dense and for sparse rows, with every learner that uses it. Fields
+are floats or integers; `squared_distances`, `inner_products` and `absolute_distances` know both
+forms of rows. A field named `bandwidth` must be positive and can be set from data by
+``bandwidth="median"``.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from forks._jit import entry, jit_dispatch
+from forks._math import exp_minus
+from forks._parts import checked
+from forks._rows import Points, absolute_distances, inner_products, squared_distances
+from forks.typing import Matrix
+
+__all__ = [
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "absolute_distances",
+    "inner_products",
+    "kernel_row",
+    "squared_distances",
+]
+
+Kernel: TypeAlias = Any  # any NamedTuple registered with `kernel_row`
+
+@jit_dispatch
+def kernel_row(kernel, x, points, n, out):
+    """Fill out[i] = k(x, x_i) for the first n of `points`; x is a dense or a sparse row."""
+
+
+class Gaussian(NamedTuple):
+    """k(x, z) = exp(-|x - z|^2 / (2 bandwidth^2))."""
+
+    bandwidth: float = 1.0
+
+
+@kernel_row.register(Gaussian)
+def _gaussian_row(kernel, x, points, n, out):
+    squared_distances(x, points, n, out)
+    scale = 0.5 / (kernel.bandwidth * kernel.bandwidth)
+    for i in range(n):
+        out[i] = exp_minus(scale * out[i])
+
+
+class Laplacian(NamedTuple):
+    """k(x, z) = exp(-|x - z|_1 / bandwidth)."""
+
+    bandwidth: float = 1.0
+
+
+@kernel_row.register(Laplacian)
+def _laplacian_row(kernel, x, points, n, out):
+    absolute_distances(x, points, n, out)
+    scale = 1.0 / kernel.bandwidth
+    for i in range(n):
+        out[i] = exp_minus(scale * out[i])
+
+
+class Polynomial(NamedTuple):
+    """k(x, z) = (gamma <x, z> + coef0)^degree."""
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+
+@kernel_row.register(Polynomial)
+def _polynomial_row(kernel, x, points, n, out):
+    inner_products(x, points, n, out)
+    for i in range(n):
+        base = kernel.gamma * out[i] + kernel.coef0
+        power = base
+        for _ in range(1, kernel.degree):
+            power *= base
+        out[i] = power
+
+
+class Linear(NamedTuple):
+    """k(x, z) = <x, z>."""
+
+
+@kernel_row.register(Linear)
+def _linear_row(kernel, x, points, n, out):
+    inner_products(x, points, n, out)
+
+
+def check_kernel(kernel: Kernel) -> Kernel:
+    """Give the kernel in the form that compiled code takes, or say what is wrong with it."""
+    kernel = checked(kernel, "kernel", kernel_row.knows)
+    for name in ("bandwidth", "degree", "gamma"):
+        if getattr(kernel, name, 1) <= 0:
+            raise ValueError(f"kernel: {name} must be positive, got {getattr(kernel, name)!r}")
+    return kernel
+
+
+@entry
+def _kernel_block(kernel, X, points, n, out):
+    for t in range(X.shape[0]):
+        kernel_row(kernel, X[t], points, n, out[t])
+
+
+def kernel_block(kernel: Kernel, X: Matrix, points: Points, n: int) -> Matrix:
+    """Kernel values between the rows of X and the first n points, (len(X), n)."""
+    out = np.empty((X.shape[0], n))
+    _kernel_block.over(kernel)(kernel, X, points, n, out)
+    return out

@@ -1,0 +1,40 @@
+"""Checks of learners' arguments: one clear error that names the argument and what was got."""
+
+import math
+import numbers
+from typing import Any
+
+
+def positive(name: str, value: Any, infinite: bool = False) -> None:
+    """Ask for a number above zero, finite unless `infinite` is allowed."""
+    _real(name, value)
+    if not (value > 0 and (infinite or math.isfinite(value))):
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+
+
+def not_negative(name: str, value: Any) -> None:
+    """Ask for a finite number of at least zero."""
+    _real(name, value)
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+
+
+def whole(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> None:
+    """Ask for a whole number between two bounds, both allowed."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
+    if high is not None and value > high:
+        raise ValueError(f"{name} must be at most {high_name or 'its bound'} ({high}), got {value}")
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Ask for one of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _real(name: str, value: Any) -> None:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {value!r}")

@@ -1,0 +1,102 @@
+"""The engine: a learner at work on a stream."""
+
+from typing import Any
+
+import numpy as np
+
+from forks._jit import JIT
+from forks._memory import Memory
+from forks._rows import dense_row, rows_from
+from forks.learners._protocol import Learner, run, score_rows
+from forks.typing import Matrix, Vector
+
+
+class Engine:
+    """A learner, its memory, and the driver of the compiled loop.
+
+    Rows are C-ordered, writable float64 arrays or CSR; targets have one column per output: -1 and
+    +1 for the classification losses, real numbers for the regression losses. What comes from a
+    user is checked before it gets here.
+
+    Parameters
+    ----------
+    learner : Learner
+        The configuration.
+    n_features, n_outputs : int
+        Widths of rows and of targets.
+    rng : numpy.random.Generator
+        Seeds the learner's own generator, which lives in its memory.
+    """
+
+    def __init__(
+        self, learner: Learner, n_features: int, n_outputs: int, rng: np.random.Generator
+    ) -> None:
+        self.learner = learner
+        self.n_features = n_features
+        self.n_outputs = n_outputs
+        self.memory: Memory = learner.init(n_features, n_outputs, rng)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self.rule = self.learner.rule()
+        self._run = run.over(self.rule)
+        self._score_rows = score_rows.over(self.rule)
+        self._one_score = np.zeros((1, self.n_outputs))
+        self._one_weight = np.ones(1)
+        self._one_target = np.zeros((1, self.n_outputs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("learner", "n_features", "n_outputs", "memory")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._prepare()
+
+    def replace_learner(self, learner: Learner) -> None:
+        """Go on with another configuration of the same kind and sizes."""
+        self.learner = learner
+        self._prepare()
+
+    def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
+        """Play one round per row; give each row's score, made before its target was used."""
+        scores = np.empty((y.shape[0], self.n_outputs))
+        if weights is None:
+            weights = np.ones(y.shape[0])
+        self._drive(rows_from(X), y, weights, scores)
+        return scores
+
+    def _drive(self, X: Any, y: Matrix, weights: Vector, scores: Matrix) -> None:
+        n = y.shape[0]
+        self.memory = self.learner.reserve(self.memory, n)
+        floats, ints = self.memory
+        t = self._run(self.rule, floats, ints, X, y, weights, scores, 0)
+        while t < n:
+            self.learner.handle(self.memory, dense_row(X, t, self.n_features))
+            t = self._run(self.rule, floats, ints, X, y, weights, scores, t)
+
+    def predict(self, X: Any) -> Matrix:
+        """Score every row, learning nothing."""
+        scores = np.empty((X.shape[0], self.n_outputs))
+        floats, ints = self.memory
+        self._score_rows(self.rule, floats, ints, rows_from(X), scores)
+        return scores
+
+    def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
+        """Play one round on a dense row; the fast path for a single output."""
+        scores, targets, weights = self._one_score, self._one_target, self._one_weight
+        targets[0, 0] = y
+        weights[0] = weight
+        self._drive(x.reshape(1, -1), targets, weights, scores)
+        return float(scores[0, 0])
+
+    def predict_one(self, x: Vector) -> float:
+        """Score one dense row; the fast path for a single output."""
+        floats, ints = self.memory
+        self._score_rows(self.rule, floats, ints, x.reshape(1, -1), self._one_score)
+        return float(self._one_score[0, 0])
+
+    @property
+    def compiled(self) -> bool:
+        """Is machine code for dense rows ready in this process?"""
+        return JIT and bool(self._run.signatures)  # type: ignore[attr-defined]

@@ -1,0 +1,100 @@
+"""What a learner is, and the only loop over time.
+
+A learner has three parts, kept apart:
+
+- the configuration, a frozen dataclass derived from `Learner`: what the user chose, checked when
+  it is made;
+- the rule, a NamedTuple of the numbers, the kernel and the loss that compiled code needs;
+- the state, a NamedTuple of arrays that learning changes in place (views of a flat `Memory`).
+
+Compiled code is reached through four verbs, registered for the rule's type: `attach` (flat memory
+to state), `workspace` (scratch arrays of one call), `score` and `step` (one round).
+
+A round that changes the feature map is an *event*: `step` sets ``state.event[0]`` to a positive
+code and leaves the round unlearned, the loop stops at that row, `Learner.handle` does the heavy
+work in NumPy and sets the code to `RESUME`, and the loop plays the row once more, this time only
+learning from it. So heavy linear algebra is not compiled again for every kernel and loss.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from forks._jit import entry, jit_dispatch
+from forks._memory import Memory
+from forks._rows import take
+from forks.typing import Vector
+
+RESUME = -1
+
+
+class Learner(ABC):
+    """Configuration of an online kernel learner."""
+
+    multi_output: ClassVar[bool] = False  # can it learn several outputs on one state?
+
+    @abstractmethod
+    def rule(self) -> Any:
+        """Give the NamedTuple that compiled code gets; always of the same field types."""
+
+    @abstractmethod
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give the memory of a learner that has seen nothing."""
+
+    def reserve(self, memory: Memory, rounds: int) -> Memory:
+        """Make room for the next rounds; a budgeted learner has it already."""
+        del rounds
+        return memory
+
+    def handle(self, memory: Memory, x: Vector) -> None:
+        """Do the event that row x has raised, in place."""
+        raise NotImplementedError(f"{type(self).__name__} has no events")
+
+    @abstractmethod
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points that the learner keeps now."""
+
+
+@jit_dispatch
+def attach(rule, floats, ints):
+    """Give the state as views of flat memory (see `forks._memory.viewer`)."""
+
+
+@jit_dispatch
+def workspace(rule, state):
+    """Give the scratch arrays for one call: nothing is allocated inside a round."""
+
+
+@jit_dispatch
+def score(rule, state, work, x, out):
+    """Write the score of row x into out, one number per output, changing nothing else."""
+
+
+@jit_dispatch
+def step(rule, state, work, x, y, weight, out):
+    """Play one round: write the score of x into out, then learn from y."""
+
+
+@entry
+def run(rule, floats, ints, X, y, weights, scores, start):
+    """Play the rounds from row `start` on; stop at a row that raises an event.
+
+    Returns the row to go on with: the number of rows, or the row of the event.
+    """
+    state = attach(rule, floats, ints)
+    work = workspace(rule, state)
+    for t in range(start, y.shape[0]):
+        step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
+        if state.event[0] > 0:
+            return t
+    return y.shape[0]
+
+
+@entry
+def score_rows(rule, floats, ints, X, scores):
+    """Score every row, learning nothing."""
+    state = attach(rule, floats, ints)
+    work = workspace(rule, state)
+    for t in range(scores.shape[0]):
+        score(rule, state, work, take(X, t), scores[t])

@@ -1,0 +1,620 @@
+"""FORKS: second-order online kernel learning on a sketched, incrementally updated feature map.
+
+Stage one is kernel online gradient descent: every point with a non-zero slope l' of the loss is
+stored with the coefficient -eta l' until the buffer is full. The next such round is the switch:
+the stored points are sketched into an explicit feature map phi of rank k
+(`forks.features.sketched`). Stage two is the online Newton step on phi,
+
+    f_t = w'phi_t,   g_t = step_size l'(f_t, y_t) phi_t,   A <- A + (sigma + eta_t) g_t g_t',
+    v = w - A^-1 g_t,   w <- v - h(phi'v) / (phi'A^-1 phi) A^-1 phi,
+    h(z) = sign(z) max(|z| - C, 0),
+
+made only in rounds with a non-zero slope. Every rho rounds an update round changes the map by a
+low-rank change of the sketches, and w and A are reset or carried over. A regular round costs
+O(d s_m + s_m k + k^2) and allocates nothing; memory is bounded.
+
+All vectors in a Newton step are multiples of u = A^-1 phi, so the round comes down to a few
+numbers and one rank-one change of the root of A^-1 (`forks.linalg.root`).
+
+Reference: Wen, Zhang, Wei, Hou, Li, Zhang, "Fast second-order online kernel learning through
+incremental matrix sketching and decomposition", IJCAI 2025, algorithm 1, equation (ONS) and
+appendices B.1 and C.2. Where the paper is silent or the authors' code departs from it, the
+parameters below offer both; `as_published` and `as_released` set them.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from forks._jit import njit
+from forks._memory import Memory, allocate, viewer
+from forks._random import choose
+from forks._rows import Points, dense_points, point_shapes, store
+from forks.features.sketched import (
+    SketchedMap,
+    SketchPlan,
+    build,
+    join,
+    map_shapes,
+    write_features,
+)
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
+from forks.learners._checks import not_negative, one_of, positive, whole
+from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.linalg.root import absorb, solve
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.typing import Counter, Cube, Matrix, Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class FORKS(Learner):
+    """FORKS with every parameter of the paper.
+
+    Parameters
+    ----------
+    kernel, loss
+        One of `forks.kernels`, one of `forks.losses`.
+    budget : int
+        B, from which the sizes below follow where they are None.
+    buffer : int, default 2 B
+        Points stored in stage one.
+    sketch_size : int, default the buffer
+        s_p, columns of the sparse Johnson-Lindenstrauss sketch.
+    n_landmarks : int, default B
+        s_m, points that the feature map compares a row with.
+    rank : int, default n_landmarks
+        k, features.
+    update_cycle : int, default 0
+        rho: an update round every so many rounds; 0 for never.
+    cycle_counts : {"losses", "rounds"}
+        What rho counts: rounds with a non-zero slope, or all rounds since the switch.
+    n_blocks : int
+        D, non-zeros in a row of the sketch.
+    eta : float
+        Step size of stage one.
+    alpha : float
+        A starts as alpha times the identity.
+    curvature : float
+        sigma, weight of g g' in A.
+    curvature_decay : float
+        c in eta_t = c sqrt(k / t), added to `curvature` in the t-th step since A was reset;
+        appendix C.2 has c = 1 / L for losses with slopes up to L that are merely convex.
+    step_size : float
+        Factor of the gradient in stage two.
+    clip : float
+        C, bound of the score in the projection; infinite for none.
+    projection : {"next", "current", "none"}
+        Which point the projection looks at: the one about to be predicted (the paper), the one
+        just learned (the authors' code), or no projection.
+    curvature_first : bool
+        Does A contain g_t when w takes the step along A^-1 g_t?
+    weight_start : {"point", "zero", "projection"}
+        w at the switch: the smallest that keeps the score of the point at hand; zero; or the
+        least-squares fit to the scores of all stored points.
+    on_update : {"reset", "carry"}
+        At an update w = 0 and A = alpha I (the paper), or both are carried into the new map.
+    landmarks : {"fixed", "refreshed"}
+        Drawn once at the switch (the paper), or an update point also replaces a landmark.
+    sketch_points : {"growing", "buffer"}
+        Do update points join the points that later ones are compared with? "buffer" compares
+        with the points of stage one for ever.
+    max_points : int, default 2 buffers
+        Cap of the growing list; beyond it the oldest point leaves the sketch.
+    decomposition : {"tisvd", "svd"}
+        Incremental, or a full decomposition at every update round.
+    cut : float
+        Relative cut of the pseudo-inverse of Phi_pm.
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = Hinge()
+    budget: int = 100
+    buffer: int | None = None
+    sketch_size: int | None = None
+    n_landmarks: int | None = None
+    rank: int | None = None
+    update_cycle: int | None = None
+    cycle_counts: str = "losses"
+    n_blocks: int = 1
+    eta: float = 0.2
+    alpha: float = 0.05
+    curvature: float = 0.1
+    curvature_decay: float = 0.0
+    step_size: float = 1.0
+    clip: float = math.inf
+    projection: str = "none"
+    curvature_first: bool = True
+    weight_start: str = "projection"
+    on_update: str = "carry"
+    landmarks: str = "fixed"
+    sketch_points: str = "growing"
+    max_points: int | None = None
+    decomposition: str = "tisvd"
+    cut: float = 1e-8
+
+    multi_output: ClassVar[bool] = True
+
+    @classmethod
+    def as_published(
+        cls,
+        *,
+        kernel: Kernel = Gaussian(),
+        loss: Loss = Hinge(),
+        budget: int = 100,
+        n_rounds: int,
+        **changes: Any,
+    ) -> "FORKS":
+        """Every setting as the paper's text has it, for a stream of `n_rounds` rounds.
+
+        Buffer 2 B, s_p = B, s_m = 0.2 s_p, k = 0.1 B, rho = 0.3 N in rounds, eta = 0.2,
+        alpha = 0.01, sigma = 0.5, eta_i = 0, C = 1 (the text gives none; the code has 1). The
+        switch is made at the first round with loss after the buffer is full, an update round
+        predicts before it resets, and w starts as in the authors' code; `changes` are set last.
+        """
+        whole("budget", budget, 1)
+        whole("n_rounds", n_rounds, 1)
+        published = cls(
+            kernel=kernel,
+            loss=loss,
+            budget=budget,
+            buffer=2 * budget,
+            sketch_size=budget,
+            n_landmarks=max(1, budget // 5),
+            rank=max(1, budget // 10),
+            update_cycle=3 * n_rounds // 10,
+            cycle_counts="rounds",
+            eta=0.2,
+            alpha=0.01,
+            curvature=0.5,
+            step_size=1.0,
+            clip=1.0,
+            projection="next",
+            curvature_first=True,
+            weight_start="point",
+            on_update="reset",
+            landmarks="fixed",
+            sketch_points="growing",
+        )
+        return replace(published, **changes)
+
+    @classmethod
+    def as_released(
+        cls,
+        *,
+        kernel: Kernel = Gaussian(),
+        loss: Loss = Hinge(),
+        buffer: int = 200,
+        sketch_size: int = 150,
+        n_landmarks: int = 100,
+        rank: int = 15,
+        update_cycle: int = 17860,
+        **changes: Any,
+    ) -> "FORKS":
+        """As the authors' code: its sizes, and its departures from the text.
+
+        The gradient is scaled by eta = 0.2 in stage two as well and enters A with weight 1, after
+        the step; the projection looks at the point just learned; rho counts rounds with loss;
+        update points are compared with the points of stage one only. Its single precision, its
+        TISVD that loses orthogonality and the 1e-4 in its denominators are not copied.
+        """
+        released = cls(
+            kernel=kernel,
+            loss=loss,
+            buffer=buffer,
+            sketch_size=sketch_size,
+            n_landmarks=n_landmarks,
+            rank=rank,
+            update_cycle=update_cycle,
+            cycle_counts="losses",
+            eta=0.2,
+            alpha=0.01,
+            curvature=1.0,
+            step_size=0.2,
+            clip=1.0,
+            projection="current",
+            curvature_first=False,
+            weight_start="point",
+            on_update="reset",
+            landmarks="fixed",
+            sketch_points="buffer",
+        )
+        return replace(released, **changes)
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        whole("budget", self.budget, 1)
+        sizes = self.sizes()
+        whole("buffer", sizes.buffer, 1)
+        whole("sketch_size", sizes.sketch_size, 1)
+        whole("n_landmarks", sizes.n_landmarks, 1, sizes.buffer, "the buffer")
+        whole("rank", sizes.rank, 1, sizes.n_landmarks, "n_landmarks")
+        whole("rank", sizes.rank, 1, sizes.sketch_size, "sketch_size")
+        whole("update_cycle", sizes.update_cycle, 0)
+        whole("max_points", sizes.max_points, sizes.buffer)
+        whole("n_blocks", self.n_blocks, 1, sizes.sketch_size, "sketch_size")
+        positive("eta", self.eta)
+        positive("alpha", self.alpha)
+        positive("step_size", self.step_size)
+        positive("clip", self.clip, infinite=True)
+        positive("cut", self.cut)
+        not_negative("curvature", self.curvature)
+        not_negative("curvature_decay", self.curvature_decay)
+        one_of("cycle_counts", self.cycle_counts, ("losses", "rounds"))
+        one_of("projection", self.projection, ("next", "current", "none"))
+        one_of("weight_start", self.weight_start, ("point", "zero", "projection"))
+        one_of("on_update", self.on_update, ("reset", "carry"))
+        one_of("landmarks", self.landmarks, ("fixed", "refreshed"))
+        one_of("sketch_points", self.sketch_points, ("growing", "buffer"))
+        one_of("decomposition", self.decomposition, ("tisvd", "svd"))
+        if self.landmarks == "refreshed" and self.sketch_points != "growing":
+            raise ValueError("landmarks='refreshed' needs sketch_points='growing', got 'buffer'")
+
+    def sizes(self) -> "FORKSSizes":
+        """Give the sizes with None filled in."""
+
+        def given(value: int | None, default: int) -> int:
+            return default if value is None else value
+
+        buffer = given(self.buffer, 2 * self.budget)
+        n_landmarks = given(self.n_landmarks, min(self.budget, buffer))
+        sketch_size = given(self.sketch_size, buffer)
+        return FORKSSizes(
+            buffer,
+            sketch_size,
+            n_landmarks,
+            given(self.rank, min(n_landmarks, sketch_size)),
+            given(self.update_cycle, 0),
+            given(self.max_points, 2 * buffer),
+        )
+
+    def plan(self) -> SketchPlan:
+        """Give the part of the configuration that shapes the feature map."""
+        sizes = self.sizes()
+        return SketchPlan(
+            sizes.sketch_size,
+            sizes.n_landmarks,
+            sizes.rank,
+            self.n_blocks,
+            self.cut,
+            growing=self.sketch_points == "growing",
+            refreshed=self.landmarks == "refreshed",
+            incremental=self.decomposition == "tisvd",
+        )
+
+    def rule(self) -> "FORKSRule":
+        """Give what compiled code needs."""
+        return FORKSRule(
+            check_kernel(self.kernel),
+            check_loss(self.loss),
+            float(self.eta),
+            float(self.curvature),
+            float(self.curvature_decay),
+            float(self.step_size),
+            float(self.clip) if self.projection != "none" else math.inf,
+            self.projection == "next",
+            self.curvature_first,
+            int(self.sizes().update_cycle),
+            self.cycle_counts == "losses",
+        )
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give the memory of a learner that has seen nothing."""
+        sizes, plan = self.sizes(), self.plan()
+        capacity = sizes.max_points if plan.growing else sizes.buffer
+        shapes = {
+            "event": (1,),
+            "counts": (len(Count._fields),),
+            "random": (2,),
+            **point_shapes("points", n_features, capacity),
+            "alpha": (n_outputs, sizes.buffer),
+            **map_shapes("map", plan, n_features),
+            "w": (n_outputs, sizes.rank),
+            "roots": (n_outputs, sizes.rank, sizes.rank),
+            "steps": (n_outputs,),
+        }
+        memory = allocate(FORKSState, shapes)
+        state_of(memory).random[:] = rng.integers(2**63, size=2)
+        return memory
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points that the learner keeps now, landmarks among them."""
+        state = state_of(memory)
+        return min(int(state.counts[COUNT.stored]), state.points.square_norms.shape[0])
+
+    def handle(self, memory: Memory, x: Vector) -> None:
+        """Switch to stage two, or update the map, with row x."""
+        state = state_of(memory)
+        if state.event[0] == _SWITCH:
+            self._switch(state, x)
+        else:
+            self._update(state, x)
+        state.event[0] = RESUME  # and let compiled code learn from (x, y) in the new map
+
+    def _switch(self, state: "FORKSState", x: Vector) -> None:
+        plan, n = self.plan(), self.sizes().buffer
+        kernel = check_kernel(self.kernel)
+        chosen = choose(state.random[:1], n, plan.n_landmarks)
+        build(plan, state.map, kernel, state.points, n, int(state.random[1]), chosen)
+        self._forget(state)
+        if self.weight_start == "point":
+            # The smallest w with w'phi = f(x), as in the authors' code.
+            psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
+            phi = self._features(state.map, x.reshape(1, -1))[0]
+            length = phi @ phi
+            if length > 0.0:
+                state.w[:] = np.outer(state.alpha @ psi, phi / length)
+        elif self.weight_start == "projection":
+            X = dense_points(state.points, n)
+            f = kernel_block(kernel, X, state.points, n) @ state.alpha.T
+            state.w[:] = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0].T
+        state.counts[COUNT.stage] = 2
+
+    def _update(self, state: "FORKSState", x: Vector) -> None:
+        plan, counts = self.plan(), state.counts
+        carry = self.on_update == "carry"
+        if carry:
+            old_map = SketchedMap(Points(*map(np.copy, state.map.landmarks)), *state.map[1:])
+            old_map = old_map._replace(Z=state.map.Z.copy())
+        number = self.sizes().buffer + int(counts[COUNT.updates])
+        seed, updates = int(state.random[1]), int(counts[COUNT.updates])
+        kernel = check_kernel(self.kernel)
+        join(plan, state.map, kernel, state.points, x, number, updates, seed)
+        counts[COUNT.updates] += 1
+        counts[COUNT.stored] += plan.growing
+        if carry:
+            self._carry(state, old_map)
+        else:
+            self._forget(state)
+
+    def _forget(self, state: "FORKSState") -> None:
+        """w = 0, A = alpha I."""
+        state.w[:] = 0.0
+        state.roots[:] = np.eye(state.w.shape[1]) / math.sqrt(self.alpha)
+        state.steps[:] = 0
+
+    def _carry(self, state: "FORKSState", old_map: SketchedMap) -> None:
+        """Take w and A into the new map, by the features of the landmarks in both.
+
+        w becomes the least-squares fit of the old scores; with phi_new = T phi_old on the
+        landmarks, A - alpha I = sum c g g' becomes T (A - alpha I) T'.
+        """
+        X = dense_points(state.map.landmarks, state.map.landmarks.square_norms.shape[0])
+        old, new = self._features(old_map, X), self._features(state.map, X)
+        fit = np.linalg.pinv(new, rcond=_CARRY_CUT) @ old
+        transfer = (np.linalg.pinv(old, rcond=_CARRY_CUT) @ new).T
+        identity = self.alpha * np.eye(state.w.shape[1])
+        for o in range(state.w.shape[0]):
+            state.w[o] = fit @ state.w[o]
+            inverse_root = np.linalg.inv(state.roots[o])
+            seen = inverse_root.T @ inverse_root - identity
+            # A^-1 = S S' with S the inverse of the upper Cholesky factor of A
+            factor = np.linalg.cholesky(identity + transfer @ seen @ transfer.T)
+            state.roots[o] = np.linalg.inv(factor.T)
+
+    def _features(self, feature_map: SketchedMap, X: Matrix) -> Matrix:
+        landmarks = feature_map.landmarks
+        n = landmarks.square_norms.shape[0]
+        return kernel_block(check_kernel(self.kernel), X, landmarks, n) @ feature_map.Z
+
+
+class FORKSSizes(NamedTuple):
+    """The sizes in force."""
+
+    buffer: int
+    sketch_size: int
+    n_landmarks: int
+    rank: int
+    update_cycle: int
+    max_points: int
+
+
+class FORKSRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    eta: float
+    curvature: float
+    curvature_decay: float
+    step_size: float
+    clip: float
+    project_next: bool
+    curvature_first: bool
+    update_cycle: int
+    count_losses: bool
+
+
+class FORKSState(NamedTuple):
+    """What learning changes, in place."""
+
+    event: Counter  # (1,)  0, _SWITCH, _UPDATE or RESUME
+    counts: Counter  # see `Count`
+    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    points: Points  # (d, capacity)  stage one's points, then update points
+    alpha: Matrix  # (n_outputs, buffer)  coefficients of stage one
+    map: SketchedMap
+    w: Matrix  # (n_outputs, k)
+    roots: Cube  # (n_outputs, k, k)  S with A^-1 = S S'
+    steps: Counter  # (n_outputs,)  Newton steps since A was reset
+
+
+class Count(NamedTuple):
+    """What `FORKSState.counts` holds, in this order."""
+
+    stage: int  # 0 in stage one, 2 after the switch
+    stored: int  # points stored so far, dropped ones included
+    losses: int  # T0, rounds with a non-zero slope
+    rounds: int  # rounds since the switch
+    updates: int  # update rounds so far
+    refused: int  # steps left out because they would not have been finite
+
+
+COUNT = Count(*range(len(Count._fields)))
+
+
+class FORKSWork(NamedTuple):
+    """Scratch."""
+
+    row: Vector  # (max(capacity, s_m),)  kernel values
+    phi: Vector  # (k,)
+    f: Vector  # (k,)  S' phi
+    u: Vector  # (k,)  A^-1 phi
+
+
+_SWITCH, _UPDATE = 1, 2
+_CARRY_CUT = 1e-6
+_TINY = 1e-150  # features below it count as zero in a Newton step: their squares are subnormal
+
+_view = viewer(FORKSState)
+attach.register(FORKSRule)(_view)
+
+
+def state_of(memory: Memory) -> FORKSState:
+    """Look at flat memory as a state."""
+    state: FORKSState = _view(None, memory.floats, memory.ints)
+    return state
+
+
+@workspace.register(FORKSRule)
+def _workspace(rule, state):
+    k = state.w.shape[1]
+    rows = max(state.points.square_norms.shape[0], state.map.Z.shape[0])
+    scratch = np.empty(rows + 3 * k)
+    return FORKSWork(
+        scratch[:rows],
+        scratch[rows : rows + k],
+        scratch[rows + k : rows + 2 * k],
+        scratch[rows + 2 * k :],
+    )
+
+
+@score.register(FORKSRule)
+def _score(rule, state, work, x, out):
+    if state.counts[COUNT.stage] == 0:
+        n = state.counts[COUNT.stored]
+        kernel_row(rule.kernel, x, state.points, n, work.row)
+        for o in range(out.shape[0]):
+            out[o] = _dot(state.alpha[o], work.row, n)
+    else:
+        write_features(rule.kernel, state.map, x, work.row, work.phi)
+        for o in range(out.shape[0]):
+            z = _dot(state.w[o], work.phi, work.phi.shape[0])
+            out[o] = min(max(z, -rule.clip), rule.clip) if rule.project_next else z
+
+
+@step.register(FORKSRule)
+def _step(rule, state, work, x, y, weight, out):
+    if state.counts[COUNT.stage] == 0:
+        _gradient_step(rule, state, work, x, y, weight, out)
+    else:
+        _newton_round(rule, state, work, x, y, weight, out)
+
+
+@njit
+def _gradient_step(rule, state, work, x, y, weight, out):
+    """Stage one: store the point if it has loss, or ask for the switch if there is no room."""
+    counts = state.counts
+    n = counts[COUNT.stored]
+    kernel_row(rule.kernel, x, state.points, n, work.row)
+    full = n == state.alpha.shape[1]
+    lost = False
+    for o in range(out.shape[0]):
+        out[o] = _dot(state.alpha[o], work.row, n)
+        gradient = weight * slope(rule.loss, out[o], y[o])
+        if not full:
+            state.alpha[o, n] = -rule.eta * gradient
+        lost = lost or gradient != 0.0
+    if lost:
+        counts[COUNT.losses] += 1
+        if full:
+            state.event[0] = _SWITCH
+        else:
+            store(x, state.points, n)
+            counts[COUNT.stored] = n + 1
+
+
+@njit
+def _newton_round(rule, state, work, x, y, weight, out):
+    """Stage two: predict, and learn or ask for an update of the map."""
+    counts, phi = state.counts, work.phi
+    k = phi.shape[0]
+    write_features(rule.kernel, state.map, x, work.row, phi)
+    resumed = state.event[0] == RESUME
+    lost = False
+    for o in range(state.w.shape[0]):
+        w = state.w[o]
+        z = _dot(w, phi, k)
+        if rule.project_next and not resumed and abs(z) > rule.clip:
+            q = solve(state.roots[o], phi, work.f, work.u)
+            _move(w, work.u, -_excess(z, rule.clip) / q)
+            z = math.copysign(rule.clip, z)
+        if not resumed:
+            out[o] = z
+        lost = lost or weight * slope(rule.loss, z, y[o]) != 0.0
+    if resumed:
+        state.event[0] = 0
+    else:
+        counts[COUNT.rounds] += 1
+        counts[COUNT.losses] += lost
+        rho = rule.update_cycle
+        if rho > 0:
+            if rule.count_losses:
+                due = lost and counts[COUNT.losses] % rho == 1 % rho
+            else:
+                due = counts[COUNT.rounds] % rho == 0
+            if due:
+                state.event[0] = _UPDATE
+                return
+    if lost:
+        for j in range(k):
+            if abs(phi[j]) < _TINY:
+                phi[j] = 0.0
+        for o in range(state.w.shape[0]):
+            _newton_step(rule, state, work, o, y[o], weight)
+
+
+@njit
+def _newton_step(rule, state, work, o, y, weight):
+    w, root, phi = state.w[o], state.roots[o], work.phi
+    k = phi.shape[0]
+    z = _dot(w, phi, k)
+    gain = rule.step_size * weight * slope(rule.loss, z, y)  # g = gain phi
+    if gain == 0.0:
+        return
+    t = state.steps[o] + 1
+    c = (rule.curvature + rule.curvature_decay * math.sqrt(k / t)) * gain * gain
+    q = solve(root, phi, work.f, work.u)
+    grown = 1.0 + c * q  # A^-1 phi shrinks by it when A gets c phi phi'
+    move = -gain / grown if rule.curvature_first else -gain
+    if not rule.project_next and q > 0.0:
+        move -= _excess(z + move * q, rule.clip) / q
+    gamma = c / (grown + math.sqrt(grown))
+    if math.isfinite(move * q) and math.isfinite(gamma * q) and math.isfinite(move):
+        _move(w, work.u, move)
+        absorb(root, work.f, work.u, gamma)
+        state.steps[o] = t
+    else:
+        state.counts[COUNT.refused] += 1
+
+
+@njit
+def _excess(z, clip):
+    """h(z) = sign(z) max(|z| - C, 0)."""
+    return math.copysign(max(abs(z) - clip, 0.0), z)
+
+
+@njit
+def _dot(a, b, n):
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@njit
+def _move(w, u, amount):
+    for i in range(w.shape[0]):
+        w[i] += amount * u[i]

@@ -1,0 +1,155 @@
+"""Kernel online gradient descent (KOGD): first order, no budget.
+
+The hypothesis is a kernel expansion over past points, f_t(x) = sum_i alpha_i k(x_i, x). Each
+round takes one gradient step on the loss of its own prediction,
+
+    f_{t+1} = f_t - eta l'(f_t(x_t), y_t) k(x_t, .),
+
+so a round with a non-zero slope l' adds one point and nothing ever leaves: round t costs O(n d)
+time, with n the number of such rounds so far.
+
+Reference: Kivinen, Smola, Williamson, "Online learning with kernels", IEEE Transactions on
+Signal Processing 52(8), 2004. The shrinking factor (1 - eta lambda) of that paper is left out, as
+in all experiments of the FORKS paper.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from forks._memory import Memory, allocate, viewer
+from forks._rows import Points, point_shapes, store
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_row
+from forks.learners._checks import positive
+from forks.learners._protocol import Learner, attach, score, step, workspace
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.typing import Counter, Matrix, Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class KOGD(Learner):
+    """Kernel online gradient descent without a budget: memory grows with the losses.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`.
+    loss : loss
+        One of `forks.losses`.
+    eta : float
+        Step size.
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = Hinge()
+    eta: float = 0.2
+
+    multi_output = True
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        positive("eta", self.eta)
+
+    def rule(self) -> "KOGDRule":
+        """Give what compiled code needs."""
+        return KOGDRule(check_kernel(self.kernel), check_loss(self.loss), float(self.eta))
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give an empty expansion."""
+        del rng  # deterministic
+        return _allocate(n_features, n_outputs, capacity=64)
+
+    def reserve(self, memory: Memory, rounds: int) -> Memory:
+        """Make room for `rounds` more points, doubling."""
+        old = state_of(memory)
+        n, capacity = int(old.size[0]), old.points.square_norms.shape[0]
+        if n + rounds <= capacity:
+            return memory
+        d, n_outputs = old.points.columns.shape[0], old.alpha.shape[0]
+        memory = _allocate(d, n_outputs, capacity=max(n + rounds, 2 * capacity))
+        new = state_of(memory)
+        new.size[0] = n
+        new.alpha[:, :n] = old.alpha[:, :n]
+        new.points.columns[:, :n] = old.points.columns[:, :n]
+        new.points.square_norms[:n] = old.points.square_norms[:n]
+        new.points.absolute_norms[:n] = old.points.absolute_norms[:n]
+        return memory
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the support vectors."""
+        return int(state_of(memory).size[0])
+
+
+class KOGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    eta: float
+
+
+class KOGDState(NamedTuple):
+    """What learning changes, in place. Points [:size[0]] are in use."""
+
+    event: Counter  # (1,)  never raised
+    size: Counter  # (1,)  n
+    points: Points  # (d, capacity)
+    alpha: Matrix  # (n_outputs, capacity)
+
+
+class KOGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Vector  # (capacity,)  k(x_i, x)
+
+
+_view = viewer(KOGDState)
+attach.register(KOGDRule)(_view)
+
+
+def state_of(memory: Memory) -> KOGDState:
+    """Look at flat memory as a state."""
+    state: KOGDState = _view(None, memory.floats, memory.ints)
+    return state
+
+
+def _allocate(n_features: int, n_outputs: int, capacity: int) -> Memory:
+    shapes = {
+        "event": (1,),
+        "size": (1,),
+        **point_shapes("points", n_features, capacity),
+        "alpha": (n_outputs, capacity),
+    }
+    return allocate(KOGDState, shapes)
+
+
+@workspace.register(KOGDRule)
+def _workspace(rule, state):
+    return KOGDWork(np.empty(state.alpha.shape[1]))
+
+
+@score.register(KOGDRule)
+def _score(rule, state, work, x, out):
+    n = state.size[0]
+    kernel_row(rule.kernel, x, state.points, n, work.row)
+    for o in range(out.shape[0]):
+        total = 0.0
+        for i in range(n):
+            total += state.alpha[o, i] * work.row[i]
+        out[o] = total
+
+
+@step.register(KOGDRule)
+def _step(rule, state, work, x, y, weight, out):
+    score(rule, state, work, x, out)
+    n = state.size[0]
+    lost = False
+    for o in range(out.shape[0]):
+        gradient = weight * slope(rule.loss, out[o], y[o])
+        state.alpha[o, n] = -rule.eta * gradient
+        lost = lost or gradient != 0.0
+    if lost:
+        store(x, state.points, n)
+        state.size[0] = n + 1

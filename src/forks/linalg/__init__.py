@@ -1,0 +1,7 @@
+"""Linear algebra: sketches, incremental decompositions and maintained factorisations."""
+
+from forks.linalg.factor import apply_pinv, factorise, rank_one_update
+from forks.linalg.sjlt import SJLT
+from forks.linalg.tisvd import TISVD, eigen_update
+
+__all__ = ["SJLT", "TISVD", "apply_pinv", "eigen_update", "factorise", "rank_one_update"]

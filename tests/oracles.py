@@ -1,0 +1,624 @@
+"""Slow, plain NumPy versions of the algorithms of the FORKS paper, used as oracles in tests.
+
+Everything is dense and explicit: the kernel matrix K, the sketch matrices S_p and S_m, the matrix
+A of the online Newton step, np.linalg.svd, np.linalg.pinv and np.linalg.solve. Nothing here is
+shared with the package under test. Symbols in comments are those of the paper:
+
+    S_p   (points x s_p)  sparse Johnson-Lindenstrauss rows      S_m  column sampling
+    Phi_pm = S_p' K S_m   (s_p x s_m)                            Phi_pp = S_p' K S_p  (s_p x s_p)
+    Phi_pp ~ U Sigma V'   (rank k)                               Z = pinv(Phi_pm) V Sigma^(1/2)
+    phi(x) = Z' k_m(x)    k_m(x) = kernel values of x to the s_m landmarks
+"""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+
+EPS = np.finfo(float).eps  # 2.2e-16
+
+# ----------------------------------------------------------------------------------------------
+# Kernels: each factory returns a function of two matrices, (n, d) x (m, d) -> (n, m)
+# ----------------------------------------------------------------------------------------------
+
+
+def gaussian(bandwidth: float):
+    """k(x, z) = exp(-|x - z|^2 / (2 bandwidth^2))."""
+
+    def kernel(X, Z):
+        differences = X[:, None, :] - Z[None, :, :]
+        return np.exp(-np.sum(differences**2, axis=2) / (2.0 * bandwidth**2))
+
+    return kernel
+
+
+def laplacian(scale: float):
+    """k(x, z) = exp(-|x - z|_1 / scale)."""
+
+    def kernel(X, Z):
+        differences = X[:, None, :] - Z[None, :, :]
+        return np.exp(-np.sum(np.abs(differences), axis=2) / scale)
+
+    return kernel
+
+
+def polynomial(degree: int, gamma: float, coef0: float):
+    """k(x, z) = (gamma x'z + coef0)^degree."""
+
+    def kernel(X, Z):
+        return (gamma * (X @ Z.T) + coef0) ** degree
+
+    return kernel
+
+
+def linear():
+    """k(x, z) = x'z."""
+
+    def kernel(X, Z):
+        return X @ Z.T
+
+    return kernel
+
+
+# ----------------------------------------------------------------------------------------------
+# Losses: value(f, y) and slope(f, y) = d value / d f; scalars or arrays
+# ----------------------------------------------------------------------------------------------
+
+
+class Hinge:
+    """max(0, 1 - y f); slope -y where y f < 1, else 0."""
+
+    def value(self, f, y):
+        return np.maximum(0.0, 1.0 - y * f)
+
+    def slope(self, f, y):
+        return np.where(y * f < 1.0, -1.0 * y, 0.0)
+
+
+class SquaredHinge:
+    """max(0, 1 - y f)^2; slope -2 y max(0, 1 - y f)."""
+
+    def value(self, f, y):
+        return np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def slope(self, f, y):
+        return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+
+
+class Logistic:
+    """log(1 + exp(-y f)); slope -y / (1 + exp(y f))."""
+
+    def value(self, f, y):
+        return np.logaddexp(0.0, -y * f)
+
+    def slope(self, f, y):
+        # 1 / (1 + exp(z)) = exp(-log(1 + exp(z))), which cannot overflow.
+        return -y * np.exp(-np.logaddexp(0.0, y * f))
+
+
+class SquaredError:
+    """(f - y)^2 / 2; slope f - y."""
+
+    def value(self, f, y):
+        return 0.5 * (f - y) ** 2
+
+    def slope(self, f, y):
+        return 1.0 * (f - y)
+
+
+class EpsilonInsensitive:
+    """max(0, |f - y| - epsilon); slope sign(f - y) where |f - y| > epsilon, else 0."""
+
+    def __init__(self, epsilon: float):
+        self.epsilon = epsilon
+
+    def value(self, f, y):
+        return np.maximum(0.0, np.abs(f - y) - self.epsilon)
+
+    def slope(self, f, y):
+        return np.where(np.abs(f - y) > self.epsilon, np.sign(f - y), 0.0)
+
+
+class Huber:
+    """(f - y)^2 / 2 where |f - y| <= delta, else delta (|f - y| - delta / 2)."""
+
+    def __init__(self, delta: float):
+        self.delta = delta
+
+    def value(self, f, y):
+        r = np.abs(f - y)
+        return np.where(r <= self.delta, 0.5 * r**2, self.delta * (r - 0.5 * self.delta))
+
+    def slope(self, f, y):
+        return np.where(np.abs(f - y) <= self.delta, f - y, self.delta * np.sign(f - y))
+
+
+# ----------------------------------------------------------------------------------------------
+# KOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def kogd(X, y, kernel, loss, eta: float, weights=None):
+    """Kernel online gradient descent, no budget and no regularisation.
+
+    f_t(x) = sum_i alpha_i k(x_i, x); if s = weight * slope(f_t(x_t), y_t) is not zero, x_t joins
+    with alpha = -eta s. Returns the scores f_t(x_t).
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas = [], []
+    scores = np.zeros(n)
+    for t in range(n):
+        f = _expansion(points, alphas, X[t], kernel)
+        scores[t] = f
+        s = float(c[t] * loss.slope(f, y[t]))
+        if s != 0.0:
+            points.append(X[t])
+            alphas.append(-eta * s)
+    return scores
+
+
+def _expansion(points, alphas, x, kernel) -> float:
+    """f(x) = sum_i alpha_i k(x_i, x), 0 when there is no point."""
+    if not points:
+        return 0.0
+    return float(np.array(alphas) @ _kernel_values(points, x, kernel))
+
+
+def _kernel_values(points, x, kernel):
+    """psi = [k(x_1, x), ..., k(x_n, x)]'."""
+    return kernel(np.array(points), x[None, :])[:, 0]
+
+
+# ----------------------------------------------------------------------------------------------
+# Matrix decomposition
+# ----------------------------------------------------------------------------------------------
+
+
+def svd_rank_k(M, k: int):
+    """M ~ U diag(s) V' with the k largest singular values. Returns U, s, V."""
+    U, s, Vt = np.linalg.svd(M, full_matrices=False)
+    return U[:, :k], s[:k], Vt[:k].T
+
+
+def tisvd_dense(M, D1, D2, k: int):
+    """What TISVD must give: the rank-k SVD of the dense M + D1 D2'. Returns U, s, V.
+
+    M is the running rank-k matrix U diag(s) V' (or any other dense matrix), D1 and D2 are the
+    paper's Delta_1 and Delta_2, with any number of columns.
+    """
+    return svd_rank_k(M + D1 @ D2.T, k)
+
+
+def feature_matrix(Phi_pm, V, s, cut: float):
+    """Z = pinv(Phi_pm) V Sigma^(1/2); s_m x k.
+
+    Singular values of Phi_pm not above cut * the largest are dropped in the pseudo-inverse;
+    entries of Sigma not above s_p * 2.2e-16 * the largest count as zero.
+    """
+    s_p = Phi_pm.shape[0]
+    sigma = np.where(s > s_p * EPS * np.max(s), s, 0.0)
+    return np.linalg.pinv(Phi_pm, rcond=cut) @ V @ np.diag(np.sqrt(sigma))
+
+
+def condition_number(M) -> float:
+    """Largest over smallest of the min(rows, columns) singular values; inf when singular."""
+    s = np.linalg.svd(M, compute_uv=False)
+    return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
+
+
+# ----------------------------------------------------------------------------------------------
+# FORKS
+# ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ForksResult:
+    """What a run of `forks` leaves behind.
+
+    scores         score of every row, made before anything is learned from the row
+    switch_round   row (from 0) at which the feature map was built, or None
+    update_rounds  rows at which the feature map was updated
+    conditions     2-norm condition numbers of Phi_pm, at the switch and after every update
+    final          w, A, Z, landmarks (s_m x d), points (n x d); also coefficients (of stage one),
+                   S_p, Phi_pm, Phi_pp, T0, n_steps. None for what does not exist yet. Phi_pp is
+                   the running matrix: of rank k with decomposition "tisvd", full with "svd".
+    """
+
+    scores: np.ndarray
+    switch_round: int | None = None
+    update_rounds: list = field(default_factory=list)
+    conditions: list = field(default_factory=list)
+    final: dict = field(default_factory=dict)
+
+
+def forks(
+    X,
+    y,
+    kernel,
+    loss,
+    *,
+    buffer: int,
+    sketch_size: int,
+    n_landmarks: int,
+    rank: int,
+    update_cycle: int,
+    eta: float,
+    alpha: float,
+    curvature: float,
+    curvature_decay: float,
+    step_size: float,
+    clip: float,
+    curvature_first: bool,
+    projection: str,
+    weight_start: str,
+    on_update: str,
+    landmarks: str,
+    sketch_points: str,
+    max_points: int | None,
+    cycle_counts: str,
+    decomposition: str,
+    cut: float,
+    sjlt_row,
+    choose_landmarks,
+    weights=None,
+) -> ForksResult:
+    """FORKS (Algorithm 1), predict then learn on every row of X in order.
+
+    sjlt_row(i)                the row s_p of S_p of stored point number i (i = 0, 1, 2, ...)
+    choose_landmarks(n, size)  `size` distinct indices among the n buffer points (S_m)
+
+    projection: "current", "next", anything else for none. weight_start: "point", "zero" or
+    "projection". on_update: "reset" or "carry". landmarks: "refreshed", anything else keeps them.
+    sketch_points: "buffer" or "growing" (at most max_points, None for no limit). cycle_counts:
+    "losses" or "rounds". decomposition: "tisvd" or "svd". update_cycle is rho, 0 for no updates.
+    """
+    assert weight_start in ("point", "zero", "projection"), weight_start
+    assert on_update in ("reset", "carry"), on_update
+    assert sketch_points in ("buffer", "growing"), sketch_points
+    assert cycle_counts in ("losses", "rounds"), cycle_counts
+    assert decomposition in ("tisvd", "svd"), decomposition
+    assert landmarks != "refreshed" or sketch_points == "growing", "refreshed needs growing"
+
+    learner = _Forks(
+        kernel,
+        loss,
+        SimpleNamespace(
+            buffer=buffer,
+            s_p=sketch_size,
+            s_m=n_landmarks,
+            k=rank,
+            rho=update_cycle,
+            eta=eta,
+            alpha=alpha,
+            curvature=curvature,
+            curvature_decay=curvature_decay,
+            step_size=step_size,
+            C=clip,
+            curvature_first=curvature_first,
+            projection=projection,
+            weight_start=weight_start,
+            on_update=on_update,
+            landmarks=landmarks,
+            sketch_points=sketch_points,
+            max_points=max_points,
+            cycle_counts=cycle_counts,
+            decomposition=decomposition,
+            cut=cut,
+            sjlt_row=sjlt_row,
+            choose_landmarks=choose_landmarks,
+        ),
+    )
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    result = ForksResult(scores=np.zeros(n), conditions=learner.conditions)
+    for t in range(n):
+        result.scores[t], event = learner.round(X[t], y[t], c[t])
+        if event == "switch":
+            result.switch_round = t
+        elif event == "update":
+            result.update_rounds.append(t)
+    result.final = {
+        "w": learner.w,
+        "A": learner.A,
+        "Z": learner.Z,
+        "landmarks": learner.landmark_points,
+        "points": np.array(learner.points),
+        "coefficients": np.array(learner.alphas),
+        "S_p": np.array(learner.rows) if learner.rows else None,
+        "Phi_pm": learner.Phi_pm,
+        "Phi_pp": learner.Phi_pp,
+        "T0": learner.T0,
+        "n_steps": learner.n_steps,
+    }
+    return result
+
+
+class _Forks:
+    """The state of FORKS and its steps, one method for each step of the algorithm."""
+
+    def __init__(self, kernel, loss, options):
+        self.kernel = kernel
+        self.loss = loss
+        self.options = options
+        self.points = []  # stored points: the buffer SV, in "growing" mode the update points too
+        self.alphas = []  # stage-one coefficients of the buffer points
+        self.rows = []  # rows of S_p, one for each stored point (from the switch on)
+        self.T0 = 0  # rounds with loss so far
+        self.rounds_since_switch = 0
+        self.n_updates = 0
+        self.landmark_points = None  # x~_1 .. x~_{s_m}
+        self.Phi_pm = None
+        self.Phi_pp = None  # running matrix, see ForksResult
+        self.Z = None
+        self.w = None
+        self.A = None
+        self.n_steps = 0  # ONS steps since the last reset
+        self.conditions = []
+
+    # ---- one round ---------------------------------------------------------------------------
+
+    def round(self, x, y, c):
+        """Predict, then learn (x, y) with weight c. Returns the score and what happened."""
+        if self.Z is None:
+            return self.stage_one(x, y, c)
+        return self.stage_two(x, y, c)
+
+    def stage_one(self, x, y, c):
+        """KOGD until the buffer is full; the next round with loss builds the map."""
+        o = self.options
+        f = _expansion(self.points, self.alphas, x, self.kernel)
+        s = float(c * self.loss.slope(f, y))
+        if s == 0.0:
+            return f, None
+        self.T0 += 1
+        if len(self.points) < o.buffer:
+            self.points.append(x)
+            self.alphas.append(-o.eta * s)
+            return f, None
+        self.switch(x, y, c, f)
+        return f, "switch"
+
+    def stage_two(self, x, y, c):
+        """ONS in the explicit feature space, with the map updated once in every cycle."""
+        o = self.options
+        phi = self.feature(x)
+        p = float(self.w @ phi)
+        if o.projection == "next" and abs(p) > o.C:
+            # the projection of Eq. (ONS) at phi_{t+1}, made now that the next point is known
+            self.w = self.project(self.w, phi)
+            p = float(np.sign(p) * o.C)
+        s = float(c * self.loss.slope(p, y))
+        self.rounds_since_switch += 1
+        if s != 0.0:
+            self.T0 += 1
+        if self.update_is_due(s):
+            self.update(x, y, c)
+            return p, "update"
+        self.ons_step(phi, y, c, p)  # does nothing when s = 0
+        return p, None
+
+    def update_is_due(self, s) -> bool:
+        o = self.options
+        if o.rho <= 0:
+            return False
+        if o.cycle_counts == "losses":
+            return s != 0.0 and self.T0 % o.rho == 1 % o.rho
+        return self.rounds_since_switch % o.rho == 0
+
+    # ---- feature map -------------------------------------------------------------------------
+
+    def feature(self, x):
+        """phi(x) = Z' k_m(x)."""
+        return self.features(x[None, :])[0]
+
+    def features(self, X):
+        """Features of the rows of X, one in each row: k(X, landmarks) Z."""
+        return self.kernel(X, self.landmark_points) @ self.Z
+
+    # ---- online Newton step --------------------------------------------------------------------
+
+    def ons_step(self, phi, y, c, p):
+        """One online Newton step on (phi, y) at prediction p; nothing at all without loss.
+
+        A_t = alpha I + sum (sigma_i + eta_i) g_i g_i',  eta_i = sqrt(k / (L^2 i)) (App. C.2)
+        v = w - A^-1 g,  w = v - h(phi'v) / (phi'A^-1 phi) A^-1 phi
+        """
+        o = self.options
+        s = float(c * self.loss.slope(p, y))
+        if s == 0.0:
+            return
+        g = o.step_size * s * phi
+        self.n_steps += 1
+        q = o.curvature + o.curvature_decay * np.sqrt(o.k / self.n_steps)  # sigma_i + eta_i
+        if o.curvature_first:
+            self.A = self.A + q * np.outer(g, g)
+        v = self.w - np.linalg.solve(self.A, g)
+        self.w = self.project(v, phi) if o.projection == "current" else v
+        if not o.curvature_first:
+            self.A = self.A + q * np.outer(g, g)
+
+    def project(self, v, phi):
+        """v - h(phi'v) / (phi'A^-1 phi) A^-1 phi,  h(z) = sign(z) max(|z| - C, 0)."""
+        A_inv_phi = np.linalg.solve(self.A, phi)
+        length = phi @ A_inv_phi
+        if length == 0.0:
+            return v
+        z = phi @ v
+        h = np.sign(z) * max(abs(z) - self.options.C, 0.0)
+        return v - h / length * A_inv_phi
+
+    # ---- switch --------------------------------------------------------------------------------
+
+    def switch(self, x, y, c, f):
+        """Build the sketches and the map from the buffer, start w and A, learn (x, y)."""
+        o = self.options
+        B = np.array(self.points)
+        K = self.kernel(B, B)
+        self.rows = [np.asarray(o.sjlt_row(i), dtype=float) for i in range(len(B))]
+        S_p = np.array(self.rows)
+        chosen = np.asarray(o.choose_landmarks(len(B), o.s_m))
+        S_m = np.eye(len(B))[:, chosen]
+        self.landmark_points = B[chosen]
+
+        self.Phi_pm = S_p.T @ K @ S_m
+        Phi_pp = S_p.T @ K @ S_p
+        U, sigma, V = svd_rank_k(Phi_pp, o.k)
+        self.Phi_pp = U @ np.diag(sigma) @ V.T if o.decomposition == "tisvd" else Phi_pp
+        self.Z = feature_matrix(self.Phi_pm, V, sigma, o.cut)
+        self.conditions.append(condition_number(self.Phi_pm))
+
+        phi = self.feature(x)
+        self.reset()  # w = 0, A = alpha I
+        if o.weight_start == "point" and phi @ phi != 0.0:
+            # smallest w with w'phi = f at this one point
+            self.w = f * phi / (phi @ phi)
+        elif o.weight_start == "projection":
+            # least squares of phi(x_i)'w = f(x_i) over the buffer
+            f_buffer = K @ np.array(self.alphas)
+            self.w = np.linalg.lstsq(self.features(B), f_buffer, rcond=o.cut)[0]
+        self.ons_step(phi, y, c, float(self.w @ phi))
+
+    def reset(self):
+        """w = 0, A = alpha I."""
+        k = self.Z.shape[1]
+        self.w = np.zeros(k)
+        self.A = self.options.alpha * np.eye(k)
+        self.n_steps = 0
+
+    # ---- update --------------------------------------------------------------------------------
+
+    def update(self, x, y, c):
+        """Bring x into the sketches (Appendix B.1), rebuild the map, learn (x, y) in it."""
+        o = self.options
+        s_new = np.asarray(o.sjlt_row(o.buffer + self.n_updates), dtype=float)
+        Delta_1, Delta_2 = [], []  # columns: the change of Phi_pp is Delta_1 Delta_2'
+
+        if o.sketch_points == "growing" and self.is_full():
+            self.drop_oldest(Delta_1, Delta_2)
+        self.add(x, s_new, Delta_1, Delta_2)
+
+        D1, D2 = np.array(Delta_1).T, np.array(Delta_2).T
+        if o.decomposition == "tisvd":
+            U, sigma, V = tisvd_dense(self.Phi_pp, D1, D2, o.k)
+            self.Phi_pp = U @ np.diag(sigma) @ V.T
+        else:
+            self.Phi_pp = self.Phi_pp + D1 @ D2.T
+            U, sigma, V = svd_rank_k(self.Phi_pp, o.k)
+
+        old_landmarks, old_Z = self.landmark_points, self.Z
+        if o.landmarks == "refreshed":
+            self.refresh_landmark(x)
+        self.Z = feature_matrix(self.Phi_pm, V, sigma, o.cut)
+        self.conditions.append(condition_number(self.Phi_pm))
+        self.n_updates += 1
+
+        if o.on_update == "reset":
+            self.reset()
+        else:
+            self.carry(old_landmarks, old_Z)
+        phi = self.feature(x)
+        self.ons_step(phi, y, c, float(self.w @ phi))
+
+    def is_full(self) -> bool:
+        limit = self.options.max_points
+        return limit is not None and len(self.points) >= limit
+
+    def drop_oldest(self, Delta_1, Delta_2):
+        """Take the oldest point x_q out of the sketches and of the list.
+
+        Phi_pp -= s_q (S_p'psi_q)' + (S_p'psi_q) s_q' + k(x_q, x_q) s_q s_q'
+        Phi_pm -= s_q k_m(x_q)'
+        with S_p and psi_q over the points that stay.
+        """
+        x_q, s_q = self.points.pop(0), self.rows.pop(0)
+        S_psi, k_qq, k_m = self.kernel_terms(x_q)
+        Delta_1 += [-s_q, -S_psi, -s_q]
+        Delta_2 += [S_psi, s_q, k_qq * s_q]
+        self.Phi_pm = self.Phi_pm - np.outer(s_q, k_m)
+
+    def add(self, x, s_new, Delta_1, Delta_2):
+        """Bring x into the sketches with the row s_new; in "growing" mode into the list too.
+
+        Phi_pp += s_new (S_p'psi)' + (S_p'psi) s_new' + k(x, x) s_new s_new'
+        Phi_pm += s_new (psi'S_m) = s_new k_m(x)'   (the new row s_m of S_m is 0)
+        """
+        S_psi, k_xx, k_m = self.kernel_terms(x)
+        Delta_1 += [s_new, S_psi, s_new]
+        Delta_2 += [S_psi, s_new, k_xx * s_new]
+        self.Phi_pm = self.Phi_pm + np.outer(s_new, k_m)
+        if self.options.sketch_points == "growing":
+            self.points.append(x)
+            self.rows.append(s_new)
+
+    def kernel_terms(self, x):
+        """S_p'psi over the points now in the list, k(x, x), k_m(x)."""
+        if self.points:
+            S_psi = np.array(self.rows).T @ _kernel_values(self.points, x, self.kernel)
+        else:
+            S_psi = np.zeros(self.options.s_p)
+        k_xx = float(self.kernel(x[None, :], x[None, :])[0, 0])
+        return S_psi, k_xx, _kernel_values(self.landmark_points, x, self.kernel)
+
+    def refresh_landmark(self, x):
+        """x replaces a landmark, in turn; its column of Phi_pm is sum_i s_i k(x_i, x)."""
+        j = self.n_updates % self.options.s_m
+        self.landmark_points = self.landmark_points.copy()
+        self.landmark_points[j] = x
+        self.Phi_pm[:, j] = np.array(self.rows).T @ _kernel_values(self.points, x, self.kernel)
+
+    def carry(self, old_landmarks, old_Z):
+        """Move w and A to the new features by least squares over the (new) landmarks.
+
+        F_n w_new ~ F_o w_old;  phi_new ~ T phi_old;  A <- alpha I + T (A - alpha I) T'
+        """
+        L = self.landmark_points
+        F_o = self.kernel(L, old_landmarks) @ old_Z
+        F_n = self.features(L)
+        self.w = np.linalg.lstsq(F_n, F_o @ self.w, rcond=1e-6)[0]
+        T = (np.linalg.pinv(F_o, rcond=1e-6) @ F_n).T
+        ridge = self.options.alpha * np.eye(len(self.A))
+        self.A = ridge + T @ (self.A - ridge) @ T.T
+
+
+# ----------------------------------------------------------------------------------------------
+# Online Newton step on given features
+# ----------------------------------------------------------------------------------------------
+
+
+def dense_ons(Phi, y, loss, alpha: float, curvature: float, step_size: float, curvature_first):
+    """Online Newton step without projection on the rows of Phi, from w = 0, A = alpha I.
+
+    g = step_size * slope * phi; A includes g before the step w - A^-1 g if curvature_first, else
+    after it. Rounds without loss change nothing. Returns the scores w_t'phi_t.
+    """
+    n, k = Phi.shape
+    w, A = np.zeros(k), alpha * np.eye(k)
+    scores = np.zeros(n)
+    for t in range(n):
+        scores[t] = w @ Phi[t]
+        s = float(loss.slope(scores[t], y[t]))
+        if s == 0.0:
+            continue
+        g = step_size * s * Phi[t]
+        A_next = A + curvature * np.outer(g, g)
+        w = w - np.linalg.solve(A_next if curvature_first else A, g)
+        A = A_next
+    return scores
+
+
+# ----------------------------------------------------------------------------------------------
+# Adversarial stream
+# ----------------------------------------------------------------------------------------------
+
+
+def adversarial(X, y, order, n_blocks: int, repeats: int):
+    """Section 5.2: block j = 1, 2, ... repeats point order[j - 1]; labels flip in even blocks."""
+    rows, labels = [], []
+    for j in range(1, n_blocks + 1):
+        i = order[j - 1]
+        sign = -1 if j % 2 == 0 else 1
+        for _ in range(repeats):
+            rows.append(X[i])
+            labels.append(sign * y[i])
+    return np.array(rows), np.array(labels)
