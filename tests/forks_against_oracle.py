@@ -7,7 +7,7 @@ from forks import kernels, losses
 from forks._random import choose
 from forks.learners import FORKS
 from forks.learners._engine import Engine
-from forks.learners.forks import state_of
+from forks.learners.forks import memory_of
 from forks.linalg import SJLT
 
 
@@ -28,7 +28,7 @@ def oracle_loss(loss):
 def oracle_run(learner: FORKS, X, y, seed=0, weights=None):
     """Play the stream through the oracle with the draws that an engine of this seed makes."""
     memory = learner.init(X.shape[1], 1, np.random.default_rng(seed))
-    random = state_of(memory).random.copy()
+    random = memory_of(memory).random.copy()
     sizes = learner.sizes()
     sketch = SJLT(sizes.sketch_size, learner.n_blocks, int(random[1]))
     return oracles.forks(
@@ -43,6 +43,7 @@ def oracle_run(learner: FORKS, X, y, seed=0, weights=None):
         curvature_decay=learner.curvature_decay,
         step_size=learner.step_size,
         clip=learner.clip,
+        damping=learner.damping,
         curvature_first=learner.curvature_first,
         projection=learner.projection,
         weight_start=learner.weight_start,

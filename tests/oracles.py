@@ -249,6 +249,7 @@ def forks(
     curvature_decay: float,
     step_size: float,
     clip: float,
+    damping: float,
     curvature_first: bool,
     projection: str,
     weight_start: str,
@@ -295,6 +296,7 @@ def forks(
             curvature_decay=curvature_decay,
             step_size=step_size,
             C=clip,
+            damping=damping,
             curvature_first=curvature_first,
             projection=projection,
             weight_start=weight_start,
@@ -434,19 +436,19 @@ class _Forks:
         if o.curvature_first:
             self.A = self.A + q * np.outer(g, g)
         v = self.w - np.linalg.solve(self.A, g)
-        self.w = self.project(v, phi) if o.projection == "current" else v
+        self.w = self.project(v, phi, o.damping) if o.projection == "current" else v
         if not o.curvature_first:
             self.A = self.A + q * np.outer(g, g)
 
-    def project(self, v, phi):
-        """v - h(phi'v) / (phi'A^-1 phi) A^-1 phi,  h(z) = sign(z) max(|z| - C, 0)."""
+    def project(self, v, phi, damping=0.0):
+        """v - h(phi'v) / (phi'A^-1 phi + damping) A^-1 phi,  h(z) = sign(z) max(|z| - C, 0)."""
         A_inv_phi = np.linalg.solve(self.A, phi)
         length = phi @ A_inv_phi
         if length == 0.0:
             return v
         z = phi @ v
         h = np.sign(z) * max(abs(z) - self.options.C, 0.0)
-        return v - h / length * A_inv_phi
+        return v - h / (length + damping) * A_inv_phi
 
     # ---- switch --------------------------------------------------------------------------------
 

@@ -21,17 +21,21 @@ JIT = not numba.config.DISABLE_JIT
 
 # Fast-math without "no NaN" and "no infinity", so that guards against them still work. One
 # setting for everything: numba's disk cache does not tell settings apart.
-FAST = {"reassoc", "nsz", "arcp", "contract"}
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "nsz", "arcp", "contract"},
+}
 
 
 def njit(function: Function) -> Function:
     """Compile as part of a larger function."""
-    return numba.njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+    return numba.njit(**OPTIONS)(function)
 
 
 def exact(function: Function) -> Function:
     """Compile as part of a larger function, keeping the order of operations as written."""
-    return numba.njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+    return numba.njit(**OPTIONS | {"fastmath": {"contract"}})(function)
 
 
 class entry:  # noqa: N801 - a decorator
@@ -44,10 +48,9 @@ class entry:  # noqa: N801 - a decorator
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
-        self.fresh = numba.njit(**options)(function)
+        self.fresh = numba.njit(**OPTIONS)(function)
         try:
-            self.stored = numba.njit(cache=True, **options)(function)
+            self.stored = numba.njit(cache=True, **OPTIONS)(function)
         except RuntimeError:  # no folder for the cache can be written to
             self.stored = self.fresh
         else:
@@ -96,10 +99,10 @@ def jit_dispatch(declaration: Callable[..., Any]) -> Any:
             raise TypeError(f"{name}() knows no {type(head).__name__!r}") from None
         return body(head, *rest)
 
-    @overload(verb)  # called from compiled code: numba asks for a body while it infers types
+    @overload(verb, strict=False, jit_options=OPTIONS)  # called from compiled code
     def _choose(head, *rest):
-        body = bodies.get(getattr(head, "instance_class", type(None)).__name__)
-        return None if body is None else (lambda head, *rest: body(head, *rest))
+        # The body itself, not a function that calls it: each layer would be optimised again.
+        return bodies.get(getattr(head, "instance_class", type(None)).__name__)
 
     def register(head: type) -> Callable[[Function], Function]:
         if head.__name__ in bodies:
@@ -109,7 +112,7 @@ def jit_dispatch(declaration: Callable[..., Any]) -> Any:
             )
 
         def keep(body: Function) -> Function:
-            bodies[head.__name__] = njit(body)
+            bodies[head.__name__] = body
             return body
 
         return keep

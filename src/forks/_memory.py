@@ -9,11 +9,16 @@ integers; compiled code and Python alike look at it through the views of a state
 order of the state's fields; the integer fields follow the table.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numba import carray, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
+from forks._jit import JIT
 from forks.typing import Counter, Vector
 
 _ALIGN = 8  # floats: each array starts on a 64-byte line
@@ -68,14 +73,39 @@ def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory
     return Memory(np.zeros(n_floats), ints)
 
 
-def viewer(state_class: type) -> Callable[..., Any]:
-    """Make the function (rule, floats, ints) -> state that gives the views.
+def viewer(state_class: type) -> Callable[[Memory], Any]:
+    """Make the function that shows flat memory as a state, in Python."""
+    view = _written_out(state_class, "{flat}[{start} : {start} + {size}].reshape({lengths})")
+    return lambda memory: view(None, memory.floats, memory.ints)
 
-    It is written out as source, one expression per array, because compiled code needs the type of
-    every field; `rule` is there for `attach`, the verb that it becomes the body of.
+
+def compiled_viewer(state_class: type) -> Callable[..., Any]:
+    """Make the body (rule, floats, ints) -> state of `attach`, for compiled code.
+
+    The class may be the first field of the one that was allocated: its arrays come first. The
+    views are made from addresses (`numba.carray`): slices and reshapes with their checks and
+    reference counts take seconds to compile.
     """
-    namespace: dict[str, Any] = {}
-    lines = iter(range(10**6))
+    if not JIT:
+        return _written_out(state_class, "{flat}[{start} : {start} + {size}].reshape({lengths})")
+    return _written_out(state_class, "carray(address({flat}, {start}), {lengths})")
+
+
+@intrinsic
+def _address(typing_context, flat, start):
+    """Pointer to flat[start]."""
+
+    def pointer(context, builder, signature, arguments):
+        array = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])
+        return builder.gep(array.data, [arguments[1]])
+
+    return types.CPointer(flat.dtype)(flat, types.int64), pointer
+
+
+def _written_out(state_class: type, view: str) -> Callable[..., Any]:
+    """Write the views out as source: compiled code needs the type of every field."""
+    namespace: dict[str, Any] = {"carray": carray, "address": _address}
+    lines = itertools.count()
 
     def expression(cls: type) -> str:
         namespace[cls.__name__] = cls
@@ -86,13 +116,18 @@ def viewer(state_class: type) -> Callable[..., Any]:
                 continue
             array, ndim = get_args(hint)
             at = 4 * next(lines)
-            start, lengths = f"ints[{at}]", [f"ints[{at + i}]" for i in range(1, 1 + ndim)]
-            flat = "floats" if "float64" in str(array) else "ints"
-            view = f"{flat}[{start} : {start} + {' * '.join(lengths)}]"
-            parts.append(view if ndim == 1 else f"{view}.reshape(({', '.join(lengths)}))")
+            lengths = [f"ints[{at + i}]" for i in range(1, 1 + ndim)]
+            parts.append(
+                view.format(
+                    flat="floats" if "float64" in str(array) else "ints",
+                    start=f"ints[{at}]",
+                    size=" * ".join(lengths),
+                    lengths=f"({', '.join(lengths)},)",
+                )
+            )
         return f"{cls.__name__}({', '.join(parts)})"
 
     source = f"def attach(rule, floats, ints):\n    return {expression(state_class)}\n"
     exec(compile(source, f"<views of {state_class.__name__}>", "exec"), namespace)
-    view: Callable[..., Any] = namespace["attach"]
-    return view
+    attach: Callable[..., Any] = namespace["attach"]
+    return attach

@@ -7,19 +7,19 @@ vectorise whatever the number of features, and a sparse row touches only its non
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 
-from forks._jit import njit
+from forks._jit import OPTIONS
+from forks._simd import LANES, absolute, fma, load, minus, padded, splat
+from forks._simd import store as store_block
 from forks.typing import Matrix, Vector
 
 
 class Points(NamedTuple):
-    """Kept points: columns [:, :n] are in use."""
+    """Kept points: columns [:, :n] are in use; the capacity is a multiple of `LANES`."""
 
     columns: Matrix  # (d, capacity)  point i is columns[:, i]
-    square_norms: Vector  # (capacity,)    |x_i|_2^2
-    absolute_norms: Vector  # (capacity,)    |x_i|_1
+    norms: Matrix  # (2, capacity)  |x_i|_2^2 and |x_i|_1
 
 
 class SparseRows(NamedTuple):
@@ -39,11 +39,8 @@ class SparseRow(NamedTuple):
 
 def point_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
     """Shapes of a `Points` field of a state, for `forks._memory.allocate`."""
-    return {
-        f"{name}.columns": (n_features, capacity),
-        f"{name}.square_norms": (capacity,),
-        f"{name}.absolute_norms": (capacity,),
-    }
+    width = padded(capacity)
+    return {f"{name}.columns": (n_features, width), f"{name}.norms": (2, width)}
 
 
 def dense_points(points: Points, n: int) -> Matrix:
@@ -58,16 +55,13 @@ def _is_sparse(x: Any) -> bool:  # a value, or its numba type
 
 def _by_form(dense: Any, sparse: Any) -> Any:
     """Make a verb with one body for dense and one for sparse rows, chosen at compile time."""
-    dense, sparse = njit(dense), njit(sparse)
 
     def verb(x: Any, *rest: Any) -> Any:
         return (sparse if _is_sparse(x) else dense)(x, *rest)
 
-    @overload(verb)
+    @overload(verb, strict=False, jit_options=OPTIONS)
     def _choose(x, *rest):
-        if _is_sparse(x):
-            return lambda x, *rest: sparse(x, *rest)
-        return (lambda x, *rest: dense(x, *rest)) if isinstance(x, types.Array) else None
+        return sparse if _is_sparse(x) else dense
 
     return verb
 
@@ -81,82 +75,80 @@ def _take_sparse(X, t):
     return SparseRow(X.values[start:stop], X.features[start:stop])
 
 
+# The three comparisons of a row with n points. Eight points are compared at a time, in registers
+# over all features; `out` has room for n rounded up to whole blocks, and the numbers beyond n are
+# of no meaning.
+
+
 def _squared_distances_dense(x, points, n, out):
     columns = points.columns
-    d = x.shape[0]
-    for i in range(n):
-        out[i] = 0.0
-    j = 0
-    while j + 4 <= d:  # four features a pass: a quarter of the traffic through `out`
-        a, b, c, e = x[j], x[j + 1], x[j + 2], x[j + 3]
-        for i in range(n):
-            p = a - columns[j, i]
-            q = b - columns[j + 1, i]
-            r = c - columns[j + 2, i]
-            s = e - columns[j + 3, i]
-            out[i] += (p * p + q * q) + (r * r + s * s)
-        j += 4
-    while j < d:
-        a = x[j]
-        for i in range(n):
-            p = a - columns[j, i]
-            out[i] += p * p
-        j += 1
+    d, capacity = columns.shape
+    for i in range(0, n, LANES):
+        sums = splat(0.0)
+        for j in range(d):
+            difference = minus(splat(x[j]), load(columns, j * capacity + i))
+            sums = fma(difference, difference, sums)
+        store_block(sums, out, i)
 
 
 def _squared_distances_sparse(x, points, n, out):
     # |x - z|^2 = |z|^2 + sum over the non-zeros of x of x_j (x_j - 2 z_j)
-    columns, norms = points.columns, points.square_norms
-    for i in range(n):
-        out[i] = norms[i]
-    for entry in range(x.values.shape[0]):
-        value, j = x.values[entry], x.features[entry]
-        for i in range(n):
-            out[i] += value * (value - 2.0 * columns[j, i])
+    columns, norms = points.columns, points.norms
+    capacity = columns.shape[1]
+    for i in range(0, n, LANES):
+        sums = load(norms, i)
+        for entry in range(x.values.shape[0]):
+            value = x.values[entry]
+            z = load(columns, x.features[entry] * capacity + i)
+            sums = fma(splat(value), fma(splat(-2.0), z, splat(value)), sums)
+        store_block(sums, out, i)
     for i in range(n):
         out[i] = max(out[i], 0.0)  # cancellation must not make a distance negative
 
 
 def _inner_products_dense(x, points, n, out):
     columns = points.columns
-    for i in range(n):
-        out[i] = 0.0
-    for j in range(x.shape[0]):
-        value = x[j]
-        for i in range(n):
-            out[i] += value * columns[j, i]
+    d, capacity = columns.shape
+    for i in range(0, n, LANES):
+        sums = splat(0.0)
+        for j in range(d):
+            sums = fma(splat(x[j]), load(columns, j * capacity + i), sums)
+        store_block(sums, out, i)
 
 
 def _inner_products_sparse(x, points, n, out):
     columns = points.columns
-    for i in range(n):
-        out[i] = 0.0
-    for entry in range(x.values.shape[0]):
-        value, j = x.values[entry], x.features[entry]
-        for i in range(n):
-            out[i] += value * columns[j, i]
+    capacity = columns.shape[1]
+    for i in range(0, n, LANES):
+        sums = splat(0.0)
+        for entry in range(x.values.shape[0]):
+            z = load(columns, x.features[entry] * capacity + i)
+            sums = fma(splat(x.values[entry]), z, sums)
+        store_block(sums, out, i)
 
 
 def _absolute_distances_dense(x, points, n, out):
     columns = points.columns
-    for i in range(n):
-        out[i] = 0.0
-    for j in range(x.shape[0]):
-        value = x[j]
-        for i in range(n):
-            out[i] += abs(value - columns[j, i])
+    d, capacity = columns.shape
+    for i in range(0, n, LANES):
+        sums = splat(0.0)
+        for j in range(d):
+            difference = minus(splat(x[j]), load(columns, j * capacity + i))
+            sums = fma(splat(1.0), absolute(difference), sums)
+        store_block(sums, out, i)
 
 
 def _absolute_distances_sparse(x, points, n, out):
     # |x - z|_1 = |z|_1 + sum over the non-zeros of x of |x_j - z_j| - |z_j|
-    columns, norms = points.columns, points.absolute_norms
-    for i in range(n):
-        out[i] = norms[i]
-    for entry in range(x.values.shape[0]):
-        value, j = x.values[entry], x.features[entry]
-        for i in range(n):
-            z = columns[j, i]
-            out[i] += abs(value - z) - abs(z)
+    columns, norms = points.columns, points.norms
+    capacity = columns.shape[1]
+    for i in range(0, n, LANES):
+        sums = load(norms, capacity + i)
+        for entry in range(x.values.shape[0]):
+            z = load(columns, x.features[entry] * capacity + i)
+            change = minus(absolute(minus(splat(x.values[entry]), z)), absolute(z))
+            sums = fma(splat(1.0), change, sums)
+        store_block(sums, out, i)
     for i in range(n):
         out[i] = max(out[i], 0.0)
 
@@ -167,8 +159,8 @@ def _store_dense(x, points, i):
         points.columns[j, i] = x[j]
         square += x[j] * x[j]
         absolute += abs(x[j])
-    points.square_norms[i] = square
-    points.absolute_norms[i] = absolute
+    points.norms[0, i] = square
+    points.norms[1, i] = absolute
 
 
 def _store_sparse(x, points, i):
@@ -179,8 +171,8 @@ def _store_sparse(x, points, i):
         points.columns[x.features[entry], i] = value
         square += value * value
         absolute += abs(value)
-    points.square_norms[i] = square
-    points.absolute_norms[i] = absolute
+    points.norms[0, i] = square
+    points.norms[1, i] = absolute
 
 
 take = _by_form(_take_dense, _take_sparse)

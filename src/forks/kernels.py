@@ -24,10 +24,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from forks._jit import entry, jit_dispatch
-from forks._math import exp_minus
+from forks._jit import entry, jit_dispatch, njit
 from forks._parts import checked
 from forks._rows import Points, absolute_distances, inner_products, squared_distances
+from forks._simd import LANES, exp_minus, fma, load, padded, splat, store
 from forks.typing import Matrix
 
 __all__ = [
@@ -42,11 +42,23 @@ __all__ = [
     "squared_distances",
 ]
 
+_LARGEST = 1e100
+
 Kernel: TypeAlias = Any  # any NamedTuple registered with `kernel_row`
 
 @jit_dispatch
 def kernel_row(kernel, x, points, n, out):
-    """Fill out[i] = k(x, x_i) for the first n of `points`; x is a dense or a sparse row."""
+    """Fill out[i] = k(x, x_i) for the first n of `points`; x is a dense or a sparse row.
+
+    `out` has room for n rounded up to a multiple of 8; numbers beyond n are of no meaning.
+    """
+
+
+@njit
+def _exp_minus_all(out, n, scale):
+    """out[i] = exp(-scale out[i])."""
+    for i in range(0, n, LANES):
+        store(exp_minus(fma(splat(scale), load(out, i), splat(0.0))), out, i)
 
 
 class Gaussian(NamedTuple):
@@ -58,9 +70,7 @@ class Gaussian(NamedTuple):
 @kernel_row.register(Gaussian)
 def _gaussian_row(kernel, x, points, n, out):
     squared_distances(x, points, n, out)
-    scale = 0.5 / (kernel.bandwidth * kernel.bandwidth)
-    for i in range(n):
-        out[i] = exp_minus(scale * out[i])
+    _exp_minus_all(out, n, 0.5 / kernel.bandwidth**2)
 
 
 class Laplacian(NamedTuple):
@@ -72,9 +82,7 @@ class Laplacian(NamedTuple):
 @kernel_row.register(Laplacian)
 def _laplacian_row(kernel, x, points, n, out):
     absolute_distances(x, points, n, out)
-    scale = 1.0 / kernel.bandwidth
-    for i in range(n):
-        out[i] = exp_minus(scale * out[i])
+    _exp_minus_all(out, n, 1.0 / kernel.bandwidth)
 
 
 class Polynomial(NamedTuple):
@@ -121,7 +129,14 @@ def _kernel_block(kernel, X, points, n, out):
 
 
 def kernel_block(kernel: Kernel, X: Matrix, points: Points, n: int) -> Matrix:
-    """Kernel values between the rows of X and the first n points, (len(X), n)."""
-    out = np.empty((X.shape[0], n))
+    """Kernel values between the rows of X and the first n points, (len(X), n).
+
+    Values beyond 1e100, of polynomials of huge numbers, are held there, so that what is computed
+    from them stays finite.
+    """
+    out = np.empty((X.shape[0], padded(n)))
     _kernel_block.over(kernel)(kernel, X, points, n, out)
+    out = out[:, :n]
+    if not np.abs(out).max(initial=0.0) <= _LARGEST:
+        np.clip(np.nan_to_num(out, copy=False), -_LARGEST, _LARGEST, out=out)
     return out

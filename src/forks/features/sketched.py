@@ -32,6 +32,8 @@ from scipy.linalg import eigh
 
 from forks._jit import njit
 from forks._rows import Points, dense_points, point_shapes, store
+from forks._simd import LANES, fma, load, padded, splat
+from forks._simd import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
 from forks.linalg import SJLT, apply_pinv, eigen_update, factorise, rank_one_update
 from forks.typing import Counter, Matrix, Vector
@@ -53,11 +55,16 @@ class SketchPlan(NamedTuple):
     incremental: bool  # TISVD, or a full decomposition at each update?
 
 
-class SketchedMap(NamedTuple):
-    """The map, and what is needed to update it; part of a learner's state."""
+class FeatureMap(NamedTuple):
+    """phi(x) = Z' [k(x, landmark_i)]_i; part of a learner's state."""
 
     landmarks: Points  # (d, s_m)
-    Z: Matrix  # (s_m, k)
+    Z: Matrix  # (s_m, padded(k)), zero beyond k
+
+
+class Sketch(NamedTuple):
+    """What it takes to update a map; kept from the compiled rounds, which do not need it."""
+
     cross: Matrix  # (s_p, s_m)  Phi_pm
     Q: Matrix  # (s_p, s_m)  Phi_pm = Q R; empty if s_p < s_m
     R: Matrix  # (s_m, s_m)
@@ -67,12 +74,16 @@ class SketchedMap(NamedTuple):
 
 
 def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `SketchedMap` field of a state, for `forks._memory.allocate`."""
+    """Shapes of a `FeatureMap` field of a state, for `forks._memory.allocate`."""
+    landmarks = point_shapes(f"{name}.landmarks", n_features, plan.n_landmarks)
+    return {**landmarks, f"{name}.Z": (plan.n_landmarks, padded(plan.rank))}
+
+
+def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
+    """Shapes of a `Sketch` field of a state, for `forks._memory.allocate`."""
     s_p, s_m, k = plan.sketch_size, plan.n_landmarks, plan.rank
     tall, full = s_p >= s_m, not plan.incremental
     return {
-        **point_shapes(f"{name}.landmarks", n_features, s_m),
-        f"{name}.Z": (s_m, k),
         f"{name}.cross": (s_p, s_m),
         f"{name}.Q": (s_p * tall, s_m * tall),
         f"{name}.R": (s_m * tall, s_m * tall),
@@ -86,26 +97,19 @@ def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[
 def write_features(kernel, feature_map, x, row, phi):
     """Write phi(x); `row` gets the kernel values to the landmarks."""
     Z = feature_map.Z
-    s_m, k = Z.shape
+    s_m, width = Z.shape
     kernel_row(kernel, x, feature_map.landmarks, s_m, row)
-    for j in range(k):
-        phi[j] = 0.0
-    i = 0
-    while i + 4 <= s_m:  # four landmarks a pass: a quarter of the traffic through `phi`
-        a, b, c, e = row[i], row[i + 1], row[i + 2], row[i + 3]
-        for j in range(k):
-            phi[j] += (a * Z[i, j] + b * Z[i + 1, j]) + (c * Z[i + 2, j] + e * Z[i + 3, j])
-        i += 4
-    while i < s_m:
-        a = row[i]
-        for j in range(k):
-            phi[j] += a * Z[i, j]
-        i += 1
+    for j in range(0, width, LANES):
+        sums = splat(0.0)
+        for i in range(s_m):
+            sums = fma(splat(row[i]), load(Z, i * width + j), sums)
+        store_block(sums, phi, j)
 
 
 def build(
     plan: SketchPlan,
-    feature_map: SketchedMap,
+    feature_map: FeatureMap,
+    sketch: Sketch,
     kernel: Kernel,
     points: Points,
     n: int,
@@ -115,25 +119,27 @@ def build(
     """Make the map from the first n points, with the chosen ones as landmarks."""
     X = dense_points(points, n)
     K = kernel_block(kernel, X, points, n)
-    sketch = SJLT(plan.sketch_size, plan.n_blocks, seed)
-    half = sketch.sketch(K)  # S_p' K
+    rows = SJLT(plan.sketch_size, plan.n_blocks, seed)
+    half = rows.sketch(K)  # S_p' K
     for i, number in enumerate(chosen):
         store(X[number], feature_map.landmarks, i)
-    feature_map.cross[:] = half[:, chosen]
-    if feature_map.Q.size:
-        feature_map.Q[:], feature_map.R[:] = factorise(feature_map.cross)
-    inner = sketch.sketch(half.T)
+    sketch.cross[:] = half[:, chosen]
+    if sketch.Q.size:
+        sketch.Q[:], sketch.R[:] = factorise(sketch.cross)
+    inner = rows.sketch(half.T)
     if not plan.incremental:
-        feature_map.inner[:] = inner
-    _decompose(plan, feature_map, inner)
-    _refresh_map(plan, feature_map)
+        sketch.inner[:] = inner
+    _decompose(plan, sketch, inner)
+    _refresh_map(plan, feature_map, sketch)
 
 
 def join(
     plan: SketchPlan,
-    feature_map: SketchedMap,
+    feature_map: FeatureMap,
+    sketch: Sketch,
     kernel: Kernel,
     points: Points,
+    capacity: int,
     x: Vector,
     number: int,
     n_updates: int,
@@ -141,17 +147,16 @@ def join(
 ) -> None:
     """Update the map with point x, the `number`-th of the stream's points (from 0).
 
-    A growing list of points is a ring: when it is full, the oldest point makes room for x, in
-    `points` and in the sketch. `n_updates` is the number of earlier updates.
+    The list of points is a ring of `capacity`: when it is full, the oldest point makes room for
+    x, in `points` and in the sketch. `n_updates` is the number of earlier updates.
     """
-    capacity = points.square_norms.shape[0]
     slot = number % capacity
     latest = number - 1 if plan.growing else capacity - 1
     n = min(latest + 1, capacity)
     slots = np.arange(n)
     numbers = latest - (latest - slots) % capacity  # which point each slot holds
-    sketch = SJLT(plan.sketch_size, plan.n_blocks, seed)
-    columns, values = sketch.entries(int(numbers.min()), int(numbers.max()) + 1)
+    rows = SJLT(plan.sketch_size, plan.n_blocks, seed)
+    columns, values = rows.entries(int(numbers.min()), int(numbers.max()) + 1)
     columns, values = columns[numbers - numbers.min()], values[numbers - numbers.min()]
 
     def sketched(psi: Vector) -> Vector:  # S_p' psi
@@ -165,21 +170,20 @@ def join(
         old = np.ascontiguousarray(points.columns[:, slot])
         psi_old = kernel_block(kernel, old.reshape(1, -1), points, n)[0]
         k_old, psi_old[slot], psi[slot] = psi_old[slot], 0.0, 0.0
-        s_old = sketch.row(number - capacity)
+        s_old = rows.row(number - capacity)
         E += [s_old, sketched(psi_old)]
         J += [-k_old, -1.0]
-        _add_row(feature_map, kernel, -s_old, old)
+        _add_row(feature_map.landmarks, sketch, kernel, -s_old, old)
     psi_sketched = sketched(psi)
-    one = Points(x.reshape(-1, 1).copy(), np.array([x @ x]), np.array([np.abs(x).sum()]))
-    k_new = float(kernel_block(kernel, x_row, one, 1)[0, 0])
-    s_new = sketch.row(number)
+    k_new = _self_value(kernel, x)
+    s_new = rows.row(number)
     E += [s_new, psi_sketched]
     J += [k_new, 1.0]
-    _add_row(feature_map, kernel, s_new, x)
+    _add_row(feature_map.landmarks, sketch, kernel, s_new, x)
     if plan.growing:
         store(x, points, slot)
     if plan.refreshed:
-        _replace_landmark(feature_map, n_updates % plan.n_landmarks, x, psi_sketched + k_new * s_new)
+        _replace_landmark(feature_map.landmarks, sketch, n_updates % plan.n_landmarks, x, psi_sketched + k_new * s_new)
 
     change = np.column_stack(E)
     middle = np.zeros((len(J), len(J)))  # blocks [[k, 1], [1, 0]], with the sign of join or leave
@@ -187,49 +191,57 @@ def join(
         middle[i, i], middle[i, i + 1], middle[i + 1, i] = J[i], J[i + 1], J[i + 1]
     if plan.incremental:
         vectors, eigenvalues = eigen_update(
-            feature_map.vectors, feature_map.values, change, middle
+            sketch.vectors, sketch.values, change, middle
         )
-        feature_map.vectors[:], feature_map.values[:] = vectors, eigenvalues
+        sketch.vectors[:], sketch.values[:] = vectors, eigenvalues
     else:
-        feature_map.inner[:] += change @ middle @ change.T
-        _decompose(plan, feature_map, feature_map.inner)
-    _refresh_map(plan, feature_map)
+        sketch.inner[:] += change @ middle @ change.T
+        _decompose(plan, sketch, sketch.inner)
+    _refresh_map(plan, feature_map, sketch)
 
 
-def _add_row(feature_map: SketchedMap, kernel: Kernel, s: Vector, x: Vector) -> None:
+def _self_value(kernel: Kernel, x: Vector) -> float:
+    """k(x, x)."""
+    alone = Points(np.zeros((x.shape[0], LANES)), np.zeros((2, LANES)))
+    store(x, alone, 0)
+    return float(kernel_block(kernel, x.reshape(1, -1), alone, 1)[0, 0])
+
+
+def _add_row(landmarks: Points, sketch: Sketch, kernel: Kernel, s: Vector, x: Vector) -> None:
     """Phi_pm += s k_m(x)'."""
-    landmarks = feature_map.landmarks
-    k_m = kernel_block(kernel, x.reshape(1, -1), landmarks, landmarks.square_norms.shape[0])[0]
+    k_m = kernel_block(kernel, x.reshape(1, -1), landmarks, sketch.cross.shape[1])[0]
     touched = np.flatnonzero(s)
-    feature_map.cross[touched] += s[touched, None] * k_m
-    if feature_map.Q.size:
-        rank_one_update(feature_map.Q, feature_map.R, s, k_m)
+    sketch.cross[touched] += s[touched, None] * k_m
+    if sketch.Q.size:
+        rank_one_update(sketch.Q, sketch.R, s, k_m)
 
 
-def _replace_landmark(feature_map: SketchedMap, which: int, x: Vector, column: Vector) -> None:
+def _replace_landmark(
+    landmarks: Points, sketch: Sketch, which: int, x: Vector, column: Vector
+) -> None:
     """Make x a landmark; its column of Phi_pm is S_p' times its kernel values to the points."""
-    change = column - feature_map.cross[:, which]
-    feature_map.cross[:, which] = column
-    store(x, feature_map.landmarks, which)
-    if feature_map.Q.size:
-        unit = np.zeros(feature_map.cross.shape[1])
+    change = column - sketch.cross[:, which]
+    sketch.cross[:, which] = column
+    store(x, landmarks, which)
+    if sketch.Q.size:
+        unit = np.zeros(sketch.cross.shape[1])
         unit[which] = 1.0
-        rank_one_update(feature_map.Q, feature_map.R, change, unit)
+        rank_one_update(sketch.Q, sketch.R, change, unit)
 
 
-def _decompose(plan: SketchPlan, feature_map: SketchedMap, inner: Matrix) -> None:
+def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix) -> None:
     """Take the k eigenpairs of Phi_pp that are largest in absolute value, from scratch."""
     values, vectors = eigh(inner)
     largest = np.argsort(-np.abs(values), kind="stable")[: plan.rank]
-    feature_map.vectors[:] = vectors[:, largest]
-    feature_map.values[:] = values[largest]
+    sketch.vectors[:] = vectors[:, largest]
+    sketch.values[:] = values[largest]
 
 
-def _refresh_map(plan: SketchPlan, feature_map: SketchedMap) -> None:
+def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> None:
     """Z = Phi_pm^+ V |Sigma|^(1/2)."""
-    sizes = np.abs(feature_map.values)  # singular values
+    sizes = np.abs(sketch.values)  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
-    target = feature_map.vectors * np.sqrt(sizes)
-    feature_map.Z[:] = apply_pinv(
-        feature_map.cross, feature_map.Q, feature_map.R, target, plan.cut
+    target = sketch.vectors * np.sqrt(sizes)
+    feature_map.Z[:, : plan.rank] = apply_pinv(
+        sketch.cross, sketch.Q, sketch.R, target, plan.cut
     )

@@ -10,7 +10,7 @@ A learner has three parts, kept apart:
 Compiled code is reached through four verbs, registered for the rule's type: `attach` (flat memory
 to state), `workspace` (scratch arrays of one call), `score` and `step` (one round).
 
-A round that changes the feature map is an *event*: `step` sets ``state.event[0]`` to a positive
+A round that changes the feature map is an *event*: `step` sets ``state.counts[0]`` to a positive
 code and leaves the round unlearned, the loop stops at that row, `Learner.handle` does the heavy
 work in NumPy and sets the code to `RESUME`, and the loop plays the row once more, this time only
 learning from it. So heavy linear algebra is not compiled again for every kernel and loss.
@@ -26,6 +26,7 @@ from forks._memory import Memory
 from forks._rows import take
 from forks.typing import Vector
 
+EVENT = 0  # where every state's `counts` holds the event code
 RESUME = -1
 
 
@@ -86,7 +87,7 @@ def run(rule, floats, ints, X, y, weights, scores, start):
     work = workspace(rule, state)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
-        if state.event[0] > 0:
+        if state.counts[EVENT] > 0:
             return t
     return y.shape[0]
 

@@ -29,15 +29,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import Memory, allocate, viewer
+from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._random import choose
 from forks._rows import Points, dense_points, point_shapes, store
+from forks._simd import LANES, fma, load, padded, splat, store as store_block, total
 from forks.features.sketched import (
-    SketchedMap,
+    FeatureMap,
+    Sketch,
     SketchPlan,
     build,
     join,
     map_shapes,
+    sketch_shapes,
     write_features,
 )
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
@@ -85,6 +88,9 @@ class FORKS(Learner):
         Factor of the gradient in stage two.
     clip : float
         C, bound of the score in the projection; infinite for none.
+    damping : float
+        Added to phi'A^-1 phi in the projection "current". The authors' code has 1e-4: the score
+        then ends just beyond C, and an example that is repeated is not a loss again.
     projection : {"next", "current", "none"}
         Which point the projection looks at: the one about to be predicted (the paper), the one
         just learned (the authors' code), or no projection.
@@ -124,6 +130,7 @@ class FORKS(Learner):
     curvature_decay: float = 0.0
     step_size: float = 1.0
     clip: float = math.inf
+    damping: float = 0.0
     projection: str = "none"
     curvature_first: bool = True
     weight_start: str = "projection"
@@ -196,8 +203,8 @@ class FORKS(Learner):
 
         The gradient is scaled by eta = 0.2 in stage two as well and enters A with weight 1, after
         the step; the projection looks at the point just learned; rho counts rounds with loss;
-        update points are compared with the points of stage one only. Its single precision, its
-        TISVD that loses orthogonality and the 1e-4 in its denominators are not copied.
+        update points are compared with the points of stage one only. Its single
+        precision and its TISVD that loses orthogonality are not copied.
         """
         released = cls(
             kernel=kernel,
@@ -213,6 +220,7 @@ class FORKS(Learner):
             curvature=1.0,
             step_size=0.2,
             clip=1.0,
+            damping=1e-4,
             projection="current",
             curvature_first=False,
             weight_start="point",
@@ -240,6 +248,7 @@ class FORKS(Learner):
         positive("step_size", self.step_size)
         positive("clip", self.clip, infinite=True)
         positive("cut", self.cut)
+        not_negative("damping", self.damping)
         not_negative("curvature", self.curvature)
         not_negative("curvature_decay", self.curvature_decay)
         one_of("cycle_counts", self.cycle_counts, ("losses", "rounds"))
@@ -289,11 +298,13 @@ class FORKS(Learner):
         return FORKSRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
+            int(self.sizes().buffer),
             float(self.eta),
             float(self.curvature),
             float(self.curvature_decay),
             float(self.step_size),
             float(self.clip) if self.projection != "none" else math.inf,
+            float(self.damping),
             self.projection == "next",
             self.curvature_first,
             int(self.sizes().update_cycle),
@@ -303,41 +314,45 @@ class FORKS(Learner):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing."""
         sizes, plan = self.sizes(), self.plan()
-        capacity = sizes.max_points if plan.growing else sizes.buffer
+        width = padded(sizes.rank)
         shapes = {
-            "event": (1,),
-            "counts": (len(Count._fields),),
+            "hot.counts": (len(Count._fields),),
+            "hot.steps": (n_outputs,),
+            **point_shapes("hot.points", n_features, self._capacity()),
+            "hot.alpha": (n_outputs, padded(sizes.buffer)),
+            **map_shapes("hot.map", plan, n_features),
+            "hot.w": (n_outputs, width),
+            "hot.roots": (n_outputs, sizes.rank, width),
             "random": (2,),
-            **point_shapes("points", n_features, capacity),
-            "alpha": (n_outputs, sizes.buffer),
-            **map_shapes("map", plan, n_features),
-            "w": (n_outputs, sizes.rank),
-            "roots": (n_outputs, sizes.rank, sizes.rank),
-            "steps": (n_outputs,),
+            **sketch_shapes("sketch", plan),
         }
-        memory = allocate(FORKSState, shapes)
-        state_of(memory).random[:] = rng.integers(2**63, size=2)
+        memory = allocate(FORKSMemory, shapes)
+        memory_of(memory).random[:] = rng.integers(2**63, size=2)
         return memory
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now, landmarks among them."""
-        state = state_of(memory)
-        return min(int(state.counts[COUNT.stored]), state.points.square_norms.shape[0])
+        state = memory_of(memory).hot
+        return min(int(state.counts[COUNT.stored]), self._capacity())
+
+    def _capacity(self) -> int:
+        sizes = self.sizes()
+        return sizes.max_points if self.sketch_points == "growing" else sizes.buffer
 
     def handle(self, memory: Memory, x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
-        state = state_of(memory)
-        if state.event[0] == _SWITCH:
-            self._switch(state, x)
+        state, random, sketch = memory_of(memory)
+        if state.counts[COUNT.event] == _SWITCH:
+            self._switch(state, random, sketch, x)
         else:
-            self._update(state, x)
-        state.event[0] = RESUME  # and let compiled code learn from (x, y) in the new map
+            self._update(state, random, sketch, x)
+        state.counts[COUNT.event] = RESUME  # and let compiled code learn from (x, y) in the new map
 
-    def _switch(self, state: "FORKSState", x: Vector) -> None:
+    def _switch(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
         plan, n = self.plan(), self.sizes().buffer
         kernel = check_kernel(self.kernel)
-        chosen = choose(state.random[:1], n, plan.n_landmarks)
-        build(plan, state.map, kernel, state.points, n, int(state.random[1]), chosen)
+        chosen = choose(random[:1], n, plan.n_landmarks)
+        build(plan, state.map, sketch, kernel, state.points, n, int(random[1]), chosen)
         self._forget(state)
         if self.weight_start == "point":
             # The smallest w with w'phi = f(x), as in the authors' code.
@@ -345,59 +360,57 @@ class FORKS(Learner):
             phi = self._features(state.map, x.reshape(1, -1))[0]
             length = phi @ phi
             if length > 0.0:
-                state.w[:] = np.outer(state.alpha @ psi, phi / length)
+                state.w[:, : plan.rank] = np.outer(state.alpha[:, :n] @ psi, phi / length)
         elif self.weight_start == "projection":
             X = dense_points(state.points, n)
-            f = kernel_block(kernel, X, state.points, n) @ state.alpha.T
-            state.w[:] = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0].T
+            f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
+            fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
+            state.w[:, : plan.rank] = fit.T
         state.counts[COUNT.stage] = 2
 
-    def _update(self, state: "FORKSState", x: Vector) -> None:
-        plan, counts = self.plan(), state.counts
-        carry = self.on_update == "carry"
-        if carry:
-            old_map = SketchedMap(Points(*map(np.copy, state.map.landmarks)), *state.map[1:])
-            old_map = old_map._replace(Z=state.map.Z.copy())
-        number = self.sizes().buffer + int(counts[COUNT.updates])
-        seed, updates = int(state.random[1]), int(counts[COUNT.updates])
-        kernel = check_kernel(self.kernel)
-        join(plan, state.map, kernel, state.points, x, number, updates, seed)
+    def _update(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
+        plan, kernel, counts = self.plan(), check_kernel(self.kernel), state.counts
+        before = FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
+        updates = int(counts[COUNT.updates])
+        number = self.sizes().buffer + updates
+        points, capacity, seed = state.points, self._capacity(), int(random[1])
+        join(plan, state.map, sketch, kernel, points, capacity, x, number, updates, seed)
         counts[COUNT.updates] += 1
         counts[COUNT.stored] += plan.growing
-        if carry:
-            self._carry(state, old_map)
+        if self.on_update == "carry":
+            self._carry(state, before)
         else:
             self._forget(state)
 
     def _forget(self, state: "FORKSState") -> None:
         """w = 0, A = alpha I."""
         state.w[:] = 0.0
-        state.roots[:] = np.eye(state.w.shape[1]) / math.sqrt(self.alpha)
+        state.roots[:] = np.eye(*state.roots.shape[1:]) / math.sqrt(self.alpha)
         state.steps[:] = 0
 
-    def _carry(self, state: "FORKSState", old_map: SketchedMap) -> None:
+    def _carry(self, state: "FORKSState", before: FeatureMap) -> None:
         """Take w and A into the new map, by the features of the landmarks in both.
 
         w becomes the least-squares fit of the old scores; with phi_new = T phi_old on the
         landmarks, A - alpha I = sum c g g' becomes T (A - alpha I) T'.
         """
-        X = dense_points(state.map.landmarks, state.map.landmarks.square_norms.shape[0])
-        old, new = self._features(old_map, X), self._features(state.map, X)
+        X = dense_points(state.map.landmarks, state.map.Z.shape[0])
+        old, new = self._features(before, X), self._features(state.map, X)
         fit = np.linalg.pinv(new, rcond=_CARRY_CUT) @ old
         transfer = (np.linalg.pinv(old, rcond=_CARRY_CUT) @ new).T
-        identity = self.alpha * np.eye(state.w.shape[1])
-        for o in range(state.w.shape[0]):
-            state.w[o] = fit @ state.w[o]
-            inverse_root = np.linalg.inv(state.roots[o])
+        k = fit.shape[0]
+        identity = self.alpha * np.eye(k)
+        for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
+            w[:] = fit @ w
+            inverse_root = np.linalg.inv(root)
             seen = inverse_root.T @ inverse_root - identity
             # A^-1 = S S' with S the inverse of the upper Cholesky factor of A
             factor = np.linalg.cholesky(identity + transfer @ seen @ transfer.T)
-            state.roots[o] = np.linalg.inv(factor.T)
+            root[:] = np.linalg.inv(factor.T)
 
-    def _features(self, feature_map: SketchedMap, X: Matrix) -> Matrix:
-        landmarks = feature_map.landmarks
-        n = landmarks.square_norms.shape[0]
-        return kernel_block(check_kernel(self.kernel), X, landmarks, n) @ feature_map.Z
+    def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
+        landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
+        return kernel_block(check_kernel(self.kernel), X, landmarks, Z.shape[0]) @ Z
 
 
 class FORKSSizes(NamedTuple):
@@ -416,11 +429,13 @@ class FORKSRule(NamedTuple):
 
     kernel: Kernel
     loss: Loss
+    buffer: int
     eta: float
     curvature: float
     curvature_decay: float
     step_size: float
     clip: float
+    damping: float
     project_next: bool
     curvature_first: bool
     update_cycle: int
@@ -428,22 +443,29 @@ class FORKSRule(NamedTuple):
 
 
 class FORKSState(NamedTuple):
-    """What learning changes, in place."""
+    """What rounds change, in place."""
 
-    event: Counter  # (1,)  0, _SWITCH, _UPDATE or RESUME
     counts: Counter  # see `Count`
-    random: Counter  # (2,)  generator of landmarks, seed of the sketch
-    points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Matrix  # (n_outputs, buffer)  coefficients of stage one
-    map: SketchedMap
-    w: Matrix  # (n_outputs, k)
-    roots: Cube  # (n_outputs, k, k)  S with A^-1 = S S'
     steps: Counter  # (n_outputs,)  Newton steps since A was reset
+    points: Points  # (d, capacity)  stage one's points, then update points
+    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
+    map: FeatureMap
+    w: Matrix  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
+    roots: Cube  # (n_outputs, k, padded(k))  S with A^-1 = S S'
+
+
+class FORKSMemory(NamedTuple):
+    """Everything that is kept: what rounds change, then what only events use."""
+
+    hot: FORKSState
+    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    sketch: Sketch
 
 
 class Count(NamedTuple):
     """What `FORKSState.counts` holds, in this order."""
 
+    event: int  # 0, _SWITCH, _UPDATE or RESUME
     stage: int  # 0 in stage one, 2 after the switch
     stored: int  # points stored so far, dropped ones included
     losses: int  # T0, rounds with a non-zero slope
@@ -458,36 +480,32 @@ COUNT = Count(*range(len(Count._fields)))
 class FORKSWork(NamedTuple):
     """Scratch."""
 
-    row: Vector  # (max(capacity, s_m),)  kernel values
-    phi: Vector  # (k,)
-    f: Vector  # (k,)  S' phi
-    u: Vector  # (k,)  A^-1 phi
+    row: Vector  # (padded(capacity),)  kernel values
+    phi: Vector  # (padded(k),)
+    f: Vector  # (padded(k),)  S' phi
+    u: Vector  # (padded(k),)  A^-1 phi
+    z: Vector  # (n_outputs,)  scores
 
 
 _SWITCH, _UPDATE = 1, 2
 _CARRY_CUT = 1e-6
 _TINY = 1e-150  # features below it count as zero in a Newton step: their squares are subnormal
 
-_view = viewer(FORKSState)
-attach.register(FORKSRule)(_view)
-
-
-def state_of(memory: Memory) -> FORKSState:
-    """Look at flat memory as a state."""
-    state: FORKSState = _view(None, memory.floats, memory.ints)
-    return state
+memory_of = viewer(FORKSMemory)
+attach.register(FORKSRule)(compiled_viewer(FORKSState))
 
 
 @workspace.register(FORKSRule)
 def _workspace(rule, state):
     k = state.w.shape[1]
-    rows = max(state.points.square_norms.shape[0], state.map.Z.shape[0])
-    scratch = np.empty(rows + 3 * k)
+    rows = state.points.columns.shape[1]
+    scratch = np.zeros(rows + 3 * k + state.w.shape[0])
     return FORKSWork(
         scratch[:rows],
         scratch[rows : rows + k],
         scratch[rows + k : rows + 2 * k],
-        scratch[rows + 2 * k :],
+        scratch[rows + 2 * k : rows + 3 * k],
+        scratch[rows + 3 * k :],
     )
 
 
@@ -495,13 +513,13 @@ def _workspace(rule, state):
 def _score(rule, state, work, x, out):
     if state.counts[COUNT.stage] == 0:
         n = state.counts[COUNT.stored]
-        kernel_row(rule.kernel, x, state.points, n, work.row)
+        _compare(rule, state, work, x, n)
         for o in range(out.shape[0]):
-            out[o] = _dot(state.alpha[o], work.row, n)
+            out[o] = _finite(_dot(state.alpha[o], work.row, n))
     else:
         write_features(rule.kernel, state.map, x, work.row, work.phi)
         for o in range(out.shape[0]):
-            z = _dot(state.w[o], work.phi, work.phi.shape[0])
+            z = _finite(_dot(state.w[o], work.phi, work.phi.shape[0]))
             out[o] = min(max(z, -rule.clip), rule.clip) if rule.project_next else z
 
 
@@ -518,58 +536,64 @@ def _gradient_step(rule, state, work, x, y, weight, out):
     """Stage one: store the point if it has loss, or ask for the switch if there is no room."""
     counts = state.counts
     n = counts[COUNT.stored]
-    kernel_row(rule.kernel, x, state.points, n, work.row)
-    full = n == state.alpha.shape[1]
-    lost = False
+    _compare(rule, state, work, x, n)
+    full = n == rule.buffer
+    lost, finite = False, True
     for o in range(out.shape[0]):
-        out[o] = _dot(state.alpha[o], work.row, n)
+        out[o] = _finite(_dot(state.alpha[o], work.row, n))
         gradient = weight * slope(rule.loss, out[o], y[o])
-        if not full:
-            state.alpha[o, n] = -rule.eta * gradient
         lost = lost or gradient != 0.0
-    if lost:
+        finite = finite and math.isfinite(gradient)
+        work.z[o] = -rule.eta * gradient
+    if not finite:
+        counts[COUNT.refused] += 1
+    elif lost:
         counts[COUNT.losses] += 1
         if full:
-            state.event[0] = _SWITCH
+            counts[COUNT.event] = _SWITCH
         else:
             store(x, state.points, n)
+            state.alpha[:, n] = work.z
             counts[COUNT.stored] = n + 1
+
+
+@njit
+def _compare(rule, state, work, x, n):
+    """Write the kernel values to the n stored points, and zeros up to a whole block."""
+    kernel_row(rule.kernel, x, state.points, n, work.row)
+    for i in range(n, min(n + LANES, work.row.shape[0])):
+        work.row[i] = 0.0
 
 
 @njit
 def _newton_round(rule, state, work, x, y, weight, out):
     """Stage two: predict, and learn or ask for an update of the map."""
     counts, phi = state.counts, work.phi
-    k = phi.shape[0]
     write_features(rule.kernel, state.map, x, work.row, phi)
-    resumed = state.event[0] == RESUME
+    resumed = counts[COUNT.event] == RESUME
     lost = False
     for o in range(state.w.shape[0]):
         w = state.w[o]
-        z = _dot(w, phi, k)
+        z = _finite(_dot(w, phi, phi.shape[0]))
         if rule.project_next and not resumed and abs(z) > rule.clip:
             q = solve(state.roots[o], phi, work.f, work.u)
-            _move(w, work.u, -_excess(z, rule.clip) / q)
+            if q > 0.0:
+                _move(w, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
+        work.z[o] = z
         if not resumed:
             out[o] = z
         lost = lost or weight * slope(rule.loss, z, y[o]) != 0.0
     if resumed:
-        state.event[0] = 0
+        counts[COUNT.event] = 0
     else:
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
-        rho = rule.update_cycle
-        if rho > 0:
-            if rule.count_losses:
-                due = lost and counts[COUNT.losses] % rho == 1 % rho
-            else:
-                due = counts[COUNT.rounds] % rho == 0
-            if due:
-                state.event[0] = _UPDATE
-                return
+        if _update_is_due(rule, counts, lost):
+            counts[COUNT.event] = _UPDATE
+            return
     if lost:
-        for j in range(k):
+        for j in range(phi.shape[0]):
             if abs(phi[j]) < _TINY:
                 phi[j] = 0.0
         for o in range(state.w.shape[0]):
@@ -577,27 +601,43 @@ def _newton_round(rule, state, work, x, y, weight, out):
 
 
 @njit
+def _update_is_due(rule, counts, lost):
+    rho = rule.update_cycle
+    if rho == 0:
+        return False
+    if rule.count_losses:
+        return lost and counts[COUNT.losses] % rho == 1 % rho  # T0 mod rho = 1, as in the code
+    return counts[COUNT.rounds] % rho == 0
+
+
+@njit
 def _newton_step(rule, state, work, o, y, weight):
-    w, root, phi = state.w[o], state.roots[o], work.phi
-    k = phi.shape[0]
-    z = _dot(w, phi, k)
+    root, phi, z = state.roots[o], work.phi, work.z[o]
     gain = rule.step_size * weight * slope(rule.loss, z, y)  # g = gain phi
     if gain == 0.0:
         return
     t = state.steps[o] + 1
-    c = (rule.curvature + rule.curvature_decay * math.sqrt(k / t)) * gain * gain
+    c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
     q = solve(root, phi, work.f, work.u)
     grown = 1.0 + c * q  # A^-1 phi shrinks by it when A gets c phi phi'
     move = -gain / grown if rule.curvature_first else -gain
     if not rule.project_next and q > 0.0:
-        move -= _excess(z + move * q, rule.clip) / q
+        # With A^-1 phi = u or u / grown, h(phi'v) / (phi'A^-1 phi) A^-1 phi is the same vector.
+        damping = rule.damping * grown if rule.curvature_first else rule.damping
+        move -= _excess(z + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
-    if math.isfinite(move * q) and math.isfinite(gamma * q) and math.isfinite(move):
-        _move(w, work.u, move)
+    if math.isfinite(move * q) and math.isfinite(move) and math.isfinite(gamma * q):
+        _move(state.w[o], work.u, move)
         absorb(root, work.f, work.u, gamma)
         state.steps[o] = t
     else:
         state.counts[COUNT.refused] += 1
+
+
+@njit
+def _finite(z):
+    """A score that overflows says nothing."""
+    return z if math.isfinite(z) else 0.0
 
 
 @njit
@@ -608,13 +648,13 @@ def _excess(z, clip):
 
 @njit
 def _dot(a, b, n):
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
+    sums = splat(0.0)
+    for i in range(0, n, LANES):
+        sums = fma(load(a, i), load(b, i), sums)
+    return total(sums)
 
 
 @njit
 def _move(w, u, amount):
-    for i in range(w.shape[0]):
-        w[i] += amount * u[i]
+    for i in range(0, w.shape[0], LANES):
+        store_block(fma(splat(amount), load(u, i), load(w, i)), w, i)

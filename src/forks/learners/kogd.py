@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks._memory import Memory, allocate, viewer
+from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._rows import Points, point_shapes, store
+from forks._simd import padded
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_row
 from forks.learners._checks import positive
 from forks.learners._protocol import Learner, attach, score, step, workspace
@@ -64,22 +65,21 @@ class KOGD(Learner):
     def reserve(self, memory: Memory, rounds: int) -> Memory:
         """Make room for `rounds` more points, doubling."""
         old = state_of(memory)
-        n, capacity = int(old.size[0]), old.points.square_norms.shape[0]
+        n, capacity = int(old.counts[1]), old.alpha.shape[1]
         if n + rounds <= capacity:
             return memory
         d, n_outputs = old.points.columns.shape[0], old.alpha.shape[0]
         memory = _allocate(d, n_outputs, capacity=max(n + rounds, 2 * capacity))
         new = state_of(memory)
-        new.size[0] = n
+        new.counts[1] = n
         new.alpha[:, :n] = old.alpha[:, :n]
         new.points.columns[:, :n] = old.points.columns[:, :n]
-        new.points.square_norms[:n] = old.points.square_norms[:n]
-        new.points.absolute_norms[:n] = old.points.absolute_norms[:n]
+        new.points.norms[:, :n] = old.points.norms[:, :n]
         return memory
 
     def stored_points(self, memory: Memory) -> int:
         """Count the support vectors."""
-        return int(state_of(memory).size[0])
+        return int(state_of(memory).counts[1])
 
 
 class KOGDRule(NamedTuple):
@@ -91,10 +91,9 @@ class KOGDRule(NamedTuple):
 
 
 class KOGDState(NamedTuple):
-    """What learning changes, in place. Points [:size[0]] are in use."""
+    """What learning changes, in place. Points [:n] are in use."""
 
-    event: Counter  # (1,)  never raised
-    size: Counter  # (1,)  n
+    counts: Counter  # (2,)  the event, never raised; n
     points: Points  # (d, capacity)
     alpha: Matrix  # (n_outputs, capacity)
 
@@ -105,22 +104,15 @@ class KOGDWork(NamedTuple):
     row: Vector  # (capacity,)  k(x_i, x)
 
 
-_view = viewer(KOGDState)
-attach.register(KOGDRule)(_view)
-
-
-def state_of(memory: Memory) -> KOGDState:
-    """Look at flat memory as a state."""
-    state: KOGDState = _view(None, memory.floats, memory.ints)
-    return state
+state_of = viewer(KOGDState)
+attach.register(KOGDRule)(compiled_viewer(KOGDState))
 
 
 def _allocate(n_features: int, n_outputs: int, capacity: int) -> Memory:
     shapes = {
-        "event": (1,),
-        "size": (1,),
+        "counts": (2,),
         **point_shapes("points", n_features, capacity),
-        "alpha": (n_outputs, capacity),
+        "alpha": (n_outputs, padded(capacity)),
     }
     return allocate(KOGDState, shapes)
 
@@ -132,7 +124,7 @@ def _workspace(rule, state):
 
 @score.register(KOGDRule)
 def _score(rule, state, work, x, out):
-    n = state.size[0]
+    n = state.counts[1]
     kernel_row(rule.kernel, x, state.points, n, work.row)
     for o in range(out.shape[0]):
         total = 0.0
@@ -144,7 +136,7 @@ def _score(rule, state, work, x, out):
 @step.register(KOGDRule)
 def _step(rule, state, work, x, y, weight, out):
     score(rule, state, work, x, out)
-    n = state.size[0]
+    n = state.counts[1]
     lost = False
     for o in range(out.shape[0]):
         gradient = weight * slope(rule.loss, out[o], y[o])
@@ -152,4 +144,4 @@ def _step(rule, state, work, x, y, weight, out):
         lost = lost or gradient != 0.0
     if lost:
         store(x, state.points, n)
-        state.size[0] = n + 1
+        state.counts[1] = n + 1

@@ -14,34 +14,36 @@ the condition of A.
 """
 
 from forks._jit import njit
+from forks._simd import LANES, fma, load, splat, store, total
 
 
 @njit
 def solve(root, phi, f, u):
-    """Write f = S' phi and u = A^-1 phi; return q = phi' A^-1 phi."""
-    k = phi.shape[0]
-    for j in range(k):
-        f[j] = 0.0
+    """Write f = S' phi and u = A^-1 phi; return q = phi' A^-1 phi.
+
+    S has k rows of padded(k) numbers, zero beyond k, and the vectors are padded alike.
+    """
+    k, width = root.shape
+    squares = splat(0.0)
+    for j in range(0, width, LANES):
+        sums = splat(0.0)
+        for i in range(k):
+            sums = fma(splat(phi[i]), load(root, i * width + j), sums)
+        store(sums, f, j)
+        squares = fma(sums, sums, squares)
     for i in range(k):
-        value = phi[i]
-        for j in range(k):
-            f[j] += root[i, j] * value
-    q = 0.0
-    for j in range(k):
-        q += f[j] * f[j]
-    for i in range(k):
-        total = 0.0
-        for j in range(k):
-            total += root[i, j] * f[j]
-        u[i] = total
-    return q
+        sums = splat(0.0)
+        for j in range(0, width, LANES):
+            sums = fma(load(root, i * width + j), load(f, j), sums)
+        u[i] = total(sums)
+    return total(squares)
 
 
 @njit
 def absorb(root, f, u, gamma):
     """Make S the root of the inverse of A + c phi phi', with gamma as above."""
-    k = f.shape[0]
+    k, width = root.shape
     for i in range(k):
-        value = gamma * u[i]
-        for j in range(k):
-            root[i, j] -= value * f[j]
+        value = splat(-gamma * u[i])
+        for j in range(0, width, LANES):
+            store(fma(value, load(f, j), load(root, i * width + j)), root, i * width + j)

@@ -13,6 +13,7 @@ transforms", Journal of the ACM 61(1), 2014.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -65,18 +66,21 @@ class SJLT:
         if stop < start:
             raise ValueError(f"stop must not be below start = {start}, got {stop}")
         rows = np.arange(start, stop, dtype=np.uint64)[:, np.newaxis]
-        blocks = np.arange(self.n_blocks, dtype=np.uint64)  # (D,)
+        seed, blocks, first, widths = self._hash
         # One mixing per coordinate: seed, row and block each reach every bit of the result.
-        seed = _mix(np.array([self.seed], dtype=np.uint64))
         bits = _mix(_mix(seed ^ rows) ^ blocks)  # (n, D)
-
-        narrow, n_wide = divmod(self.sketch_size, self.n_blocks)
-        widths = narrow + (blocks < n_wide).astype(np.uint64)  # (D,)
-        first = np.cumsum(widths) - widths  # (D,)
         # The column comes from the 32 high bits (multiply-shift), the sign from the lowest bit.
         columns = (first + (((bits >> np.uint64(32)) * widths) >> np.uint64(32))).astype(np.int64)
         signs = 1.0 - 2.0 * (bits & np.uint64(1)).astype(np.float64)
         return columns, signs / np.sqrt(self.n_blocks)
+
+    @cached_property
+    def _hash(self) -> tuple[NDArray[np.uint64], ...]:
+        """What all rows share: the mixed seed; number, first column and width of each block."""
+        blocks = np.arange(self.n_blocks, dtype=np.uint64)
+        narrow, n_wide = divmod(self.sketch_size, self.n_blocks)
+        widths = narrow + (blocks < n_wide).astype(np.uint64)
+        return _mix(np.array([self.seed], np.uint64)), blocks, np.cumsum(widths) - widths, widths
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Row i of S as a dense vector (s_p,)."""

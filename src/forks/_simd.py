@@ -1,0 +1,212 @@
+"""Eight floats at a time, for the loops that make up a round.
+
+A compiler's own vectorisation serves long loops; ours run over some 10 to 100 numbers, and below
+16 they would stay scalar. So the inner loops are written over blocks of `LANES` numbers, and the
+arrays that they read are padded to whole blocks (`padded`). The compiler turns a block into
+whatever vectors the machine has.
+
+In compiled code a block is a value of its own type; with compilation disabled it is an array of
+eight numbers, and the same functions work on that.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel.models import PrimitiveModel
+from numba.extending import intrinsic, register_model
+
+from forks._jit import JIT
+
+LANES = 8
+
+
+def padded(n: int) -> int:
+    """Round up to whole blocks."""
+    return -(-n // LANES) * LANES
+
+
+class BlockType(types.Type):
+    """Compiled code's type of a block."""
+
+    def __init__(self) -> None:
+        super().__init__(name="forks.Block")
+
+
+_block = BlockType()
+_double = ir.DoubleType()
+_vector = ir.VectorType(_double, LANES)
+_FUSE = ("contract",)  # a * b + c may round once
+
+
+@register_model(BlockType)
+class _BlockModel(PrimitiveModel):
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, _vector)
+
+
+def _constant(value: float) -> ir.Constant:
+    return ir.Constant(_vector, [value] * LANES)
+
+
+def _call(builder: Any, name: str, *arguments: Any) -> Any:
+    """Call an LLVM intrinsic on blocks."""
+    kind = ir.FunctionType(_vector, [_vector] * len(arguments))
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64")
+    return builder.call(function, arguments)
+
+
+def _place(context: Any, builder: Any, array_type: Any, array: Any, at: Any) -> Any:
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [at]), _vector.as_pointer())
+
+
+@intrinsic
+def load(typing_context, array, at):
+    """The block that starts at flat position `at` of a C-ordered array."""
+
+    def code(context, builder, signature, arguments):
+        return builder.load(_place(context, builder, array, *arguments), align=8)
+
+    return _block(array, types.int64), code
+
+
+@intrinsic
+def store(typing_context, block, array, at):
+    """Write a block at flat position `at` of a C-ordered array."""
+
+    def code(context, builder, signature, arguments):
+        block, target, at = arguments
+        builder.store(block, _place(context, builder, array, target, at), align=8)
+        return context.get_dummy_value()
+
+    return types.void(_block, array, types.int64), code
+
+
+@intrinsic
+def splat(typing_context, number):
+    """Eight times the same number."""
+
+    def code(context, builder, signature, arguments):
+        lane_0 = builder.insert_element(
+            ir.Constant(_vector, ir.Undefined), arguments[0], ir.Constant(ir.IntType(32), 0)
+        )
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return builder.shuffle_vector(lane_0, ir.Constant(_vector, ir.Undefined), mask)
+
+    return _block(types.float64), code
+
+
+@intrinsic
+def minus(typing_context, a, b):
+    """a - b."""
+
+    def code(context, builder, signature, arguments):
+        return builder.fsub(*arguments)
+
+    return _block(_block, _block), code
+
+
+@intrinsic
+def fma(typing_context, a, b, c):
+    """a b + c."""
+
+    def code(context, builder, signature, arguments):
+        return _call(builder, "fmuladd", *arguments)
+
+    return _block(_block, _block, _block), code
+
+
+@intrinsic
+def absolute(typing_context, a):
+    """|a|."""
+
+    def code(context, builder, signature, arguments):
+        return _call(builder, "fabs", *arguments)
+
+    return _block(_block), code
+
+
+@intrinsic
+def total(typing_context, a):
+    """Sum of the eight numbers."""
+
+    def code(context, builder, signature, arguments):
+        kind = ir.FunctionType(_double, [_double, _vector])
+        name = f"llvm.vector.reduce.fadd.v{LANES}f64"
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        start = ir.Constant(_double, -0.0)
+        return builder.call(function, [start, arguments[0]], fastmath=("reassoc",))
+
+    return types.float64(_block), code
+
+
+_LARGEST = 708.0  # exp(-708) is the last before subnormal numbers, which are slow: zero after it
+_LN2_HIGH = 6.93147180369123816490e-01  # ln 2 with its last bits zero: n _LN2_HIGH is exact
+_LN2_LOW = 1.90821492927058770002e-10
+
+
+@intrinsic
+def exp_minus(typing_context, x):
+    """exp(-x) for x >= 0, to the last bit or two; exactly 0 beyond 708, and for NaN.
+
+    exp(-x) = 2^-n exp(r), n whole, r = n ln 2 - x, |r| <= ln(2) / 2, and the Taylor series of
+    exp(r) to the 13th power.
+    """
+
+    def code(context, builder, signature, arguments):
+        (x,) = arguments
+        n = _call(builder, "fmuladd", x, _constant(1.0 / math.log(2.0)), _constant(0.5))
+        inside = builder.fcmp_ordered("<", x, _constant(_LARGEST))
+        n = builder.select(inside, _call(builder, "floor", n), _constant(0.0))
+        r = builder.fsub(builder.fmul(n, _constant(_LN2_HIGH)), x)
+        r = _call(builder, "fmuladd", n, _constant(_LN2_LOW), r)
+        terms = [_constant(1.0 / math.factorial(power)) for power in range(14)]
+        while len(terms) > 1:  # pairs, then pairs of pairs: a short chain of operations
+            if len(terms) % 2:
+                terms.append(_constant(0.0))
+            terms = [
+                _call(builder, "fmuladd", high, r, low)
+                for low, high in zip(terms[::2], terms[1::2], strict=True)
+            ]
+            r = builder.fmul(r, r)
+        (p,) = terms
+        integers = ir.VectorType(ir.IntType(64), LANES)
+        halves = ir.VectorType(ir.IntType(32), LANES)
+        exponent = builder.sext(builder.fptosi(n, halves), integers)
+        exponent = builder.sub(ir.Constant(integers, [1023] * LANES), exponent)
+        scale = builder.bitcast(
+            builder.shl(exponent, ir.Constant(integers, [52] * LANES)), _vector
+        )
+        return builder.select(inside, builder.fmul(p, scale), _constant(0.0))
+
+    return _block(_block), code
+
+
+if not JIT:
+
+    def load(array, at):
+        return array.reshape(-1)[at : at + LANES].copy()
+
+    def store(block, array, at):
+        array.reshape(-1)[at : at + LANES] = block
+
+    def splat(number):
+        return np.full(LANES, number)
+
+    def minus(a, b):
+        return a - b
+
+    def fma(a, b, c):
+        return a * b + c
+
+    def absolute(a):
+        return np.abs(a)
+
+    def total(a):
+        return float(np.sum(a))
+
+    def exp_minus(x):
+        return np.where(x < _LARGEST, np.exp(-np.minimum(x, _LARGEST)), 0.0)

@@ -1,0 +1,11 @@
+"""The scikit-learn face of the learners."""
+
+from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
+from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
+
+__all__ = [
+    "FORKSClassifier",
+    "FORKSRegressor",
+    "OnlineKernelClassifier",
+    "OnlineKernelRegressor",
+]

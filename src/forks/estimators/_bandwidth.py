@@ -1,0 +1,53 @@
+"""The median rule: a kernel's bandwidth from the first rows of a stream.
+
+The bandwidth is the median distance between the first rows. It is set anew when 2, 4, 8, ... rows
+have been seen, up to `SETTLED` rows or the size of the learner's buffer, and stays from then on.
+All of that lies in stage one, whose expansion over stored points takes any bandwidth; and it
+depends on the rows alone, not on how they were cut into chunks.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+SETTLED = 128
+
+
+def median_distance(X: Any, metric: str) -> float:
+    """Median distance between two different rows, by "euclidean" or "manhattan" metric.
+
+    Rows that repeat each other do not count; without two different rows the answer is 1.
+    """
+    distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
+    distances = distances[np.isfinite(distances) & (distances > 0.0)]
+    return float(np.median(distances)) if distances.size else 1.0
+
+
+class MedianRule:
+    """The rows seen so far, and when to look at them next."""
+
+    def __init__(self, metric: str, last: int) -> None:
+        self.metric = metric
+        self.last = min(SETTLED, last)
+        self.rows: list[Any] = []
+        self.seen = 0
+
+    @property
+    def rows_to_go(self) -> int:
+        """Rows until the bandwidth is set anew."""
+        return min(1 << self.seen.bit_length(), self.last) - self.seen
+
+    @property
+    def settled(self) -> bool:
+        """Is the bandwidth final?"""
+        return self.seen >= self.last
+
+    def see(self, X: Any) -> float:
+        """Take the next `rows_to_go` rows (or what there is); give the bandwidth."""
+        self.rows.append(X.copy())
+        self.seen += X.shape[0]
+        stack = sparse.vstack if sparse.issparse(X) else np.vstack
+        self.rows = [stack(self.rows)]
+        return median_distance(self.rows[0], self.metric)

@@ -1,0 +1,77 @@
+"""The flat parameters of `FORKSClassifier` and `FORKSRegressor`, turned into a learner."""
+
+import numbers
+from typing import Any
+
+from forks import losses
+from forks.estimators._bandwidth import MedianRule
+from forks.estimators._online import median_rule_for
+from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
+from forks.learners import FORKS
+from forks.learners._protocol import Learner
+
+KERNELS = {"rbf": Gaussian, "laplacian": Laplacian, "poly": Polynomial, "linear": Linear}
+CLASSIFICATION = {
+    "hinge": losses.Hinge,
+    "squared_hinge": losses.SquaredHinge,
+    "logistic": losses.Logistic,
+}
+REGRESSION = {
+    "squared_error": losses.SquaredError,
+    "epsilon_insensitive": losses.EpsilonInsensitive,
+    "huber": losses.Huber,
+}
+
+_SAME_NAME = (
+    "budget",
+    "buffer",
+    "sketch_size",
+    "n_landmarks",
+    "rank",
+    "update_cycle",
+    "eta",
+    "alpha",
+    "curvature",
+    "on_update",
+    "landmarks",
+    "max_points",
+)
+
+
+def _chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
+    if isinstance(value, str):
+        if value not in table:
+            raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
+        return table[value]()
+    return value
+
+
+def _asks_for_median(estimator: Any) -> bool:
+    kernel = _chosen("kernel", estimator.kernel, KERNELS)
+    by_name = isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth")
+    return by_name and estimator.bandwidth == "median"
+
+
+def learner_from(estimator: Any, loss_table: dict[str, Any]) -> FORKS:
+    """Make the learner that an estimator's parameters describe."""
+    kernel = _chosen("kernel", estimator.kernel, KERNELS)
+    bandwidth = estimator.bandwidth
+    if isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth") and bandwidth != "median":
+        if not isinstance(bandwidth, numbers.Real):
+            raise ValueError(f"bandwidth must be 'median' or a positive number, got {bandwidth!r}")
+        kernel = kernel._replace(bandwidth=bandwidth)
+    loss = _chosen("loss", estimator.loss, loss_table)
+    same = {name: getattr(estimator, name) for name in _SAME_NAME}
+    return FORKS(kernel=kernel, loss=loss, **same)
+
+
+class ForksParameters:
+    """Mixin: the learner and the median rule of the two FORKS estimators."""
+
+    _losses: dict[str, Any]
+
+    def _learner(self) -> Learner:
+        return learner_from(self, self._losses)
+
+    def _median_rule(self, learner: Learner) -> MedianRule | None:
+        return median_rule_for(learner) if _asks_for_median(self) else None

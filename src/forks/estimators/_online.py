@@ -1,0 +1,234 @@
+"""What all estimators share: the border between users' data and the engine."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from forks.estimators._bandwidth import MedianRule
+from forks.kernels import Gaussian, Laplacian
+from forks.learners import FORKS
+from forks.learners._engine import Engine
+from forks.learners._protocol import Learner
+from forks.typing import Matrix, Vector
+
+logger = logging.getLogger("forks")
+
+_METRICS = {Gaussian: "euclidean", Laplacian: "manhattan"}
+
+
+class OnlineEstimator(BaseEstimator):
+    """Learns a stream chunk by chunk with one engine.
+
+    A subclass gives the learner (`_learner`, and `_median_rule` if its bandwidth is to come from
+    the data), turns labels into targets (`_targets`) and scores into answers.
+    """
+
+    def _learner(self) -> Learner:
+        """Give the configuration."""
+        raise NotImplementedError
+
+    def _median_rule(self, learner: Learner) -> MedianRule | None:
+        """Give the rule that sets the bandwidth from data, if one is asked for."""
+        raise NotImplementedError
+
+    def _targets(self, y: Any) -> Matrix:
+        raise NotImplementedError
+
+    def _start(self, y: Any, classes: Any) -> int:
+        """Look at the first labels; give the number of outputs."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Forget everything, then learn the rows in their order, in one pass.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            Factors of the loss of each row; a row of weight 0 teaches nothing.
+        """
+        with self._unchanged_on_error():
+            X, y, weights = self._check(X, y, sample_weight, first=True)
+            self._begin(X, y, weights, None)
+            self._learn(X, y, weights)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn the next rows of the stream; an empty chunk does nothing.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array, optional
+            All labels that can occur; looked at in the first call only. Without it the first
+            chunk must hold them all.
+        """
+        self.prequential(X, y, classes=classes, sample_weight=sample_weight)
+        return self
+
+    def prequential(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Score each row before its label is used, learning as it goes; may be called again.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+            As `decision_function` or `predict` would have given them just before that round.
+        """
+        first = not hasattr(self, "engine_")
+        if _is_empty(X):
+            return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
+        with self._unchanged_on_error():
+            X, y, weights = self._check(X, y, sample_weight, first)
+            if first:
+                self._begin(X, y, weights, classes)
+            else:
+                self._check_classes(classes)
+            return self._shaped(self._learn(X, y, weights))
+
+    def _check_classes(self, classes: Any) -> None:
+        """Check that `classes` of a later call are those of the first."""
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        # Arrays change only once everything has been checked; the attributes are put back here.
+        before = self.__dict__.copy()
+        try:
+            yield
+        except Exception:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, first: bool
+    ) -> tuple[Any, Any, Vector | None]:
+        X, y = validate_data(
+            self, X, y, reset=first, y_numeric=self._numeric_labels, **_FORM, force_writeable=True
+        )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if first and not sample_weight.any():
+                raise ValueError("sample_weight: all weights are zero")
+        return _canonical(X), y, sample_weight
+
+    _numeric_labels = False
+
+    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> None:
+        learner = self._learner()
+        n_outputs = self._start(y if weights is None else y[weights > 0], classes)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        self._median = self._median_rule(learner)
+        self.engine_ = Engine(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
+
+    def _learn(self, X: Any, y: Any, weights: Vector | None) -> Matrix:
+        targets = self._targets(y)
+        if not self.engine_.compiled:
+            logger.info("compiling for %s, once per machine", self.engine_.rule)
+        parts, start, n = [], 0, X.shape[0]
+        while self._median is not None and start < n:
+            stop = min(start + self._median.rows_to_go, n)
+            rows = slice(start, stop)
+            parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
+            self._set_bandwidth(self._median.see(X[rows]))
+            if self._median.settled:
+                self._median = None
+            start = stop
+        if start < n:
+            rows = slice(start, n)
+            parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _learn_rows(self, X: Any, targets: Matrix, weights: Vector | None, rows: slice) -> Matrix:
+        return self.engine_.learn(X, targets, None if weights is None else weights[rows])
+
+    def _set_bandwidth(self, bandwidth: float) -> None:
+        learner: Any = self.engine_.learner
+        kernel = learner.kernel._replace(bandwidth=bandwidth)
+        self.engine_.replace_learner(replace(learner, kernel=kernel))
+
+    def _scores(self, X: Any) -> Matrix:
+        check_is_fitted(self, "engine_")
+        X = validate_data(self, X, reset=False, **_FORM, force_writeable=True)
+        return self.engine_.predict(_canonical(X))
+
+    def _shaped(self, scores: Matrix) -> np.ndarray:
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @property
+    def learner_(self) -> Learner:
+        """The learner at work, with everything that was set from data."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.learner
+
+    @property
+    def n_points_(self) -> int:
+        """Points that the model stores now."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.learner.stored_points(self.engine_.memory)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# float64, C order, CSR: compiled code takes nothing else
+_FORM = {
+    "dtype": np.float64,
+    "order": "C",
+    "accept_sparse": "csr",
+    "accept_large_sparse": False,
+}
+
+
+def _is_empty(X: Any) -> bool:
+    return (X.shape[0] if hasattr(X, "shape") and len(X.shape) == 2 else len(X)) == 0
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with sorted column numbers, each once; the caller's matrix is left alone."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+class AnyLearner:
+    """Mixin of the two estimators whose only parameter is the learner."""
+
+    learner: Any
+    _default: FORKS
+
+    def _learner(self) -> Learner:
+        learner = self._default if self.learner is None else self.learner
+        if not isinstance(learner, Learner):
+            raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
+        return learner
+
+    def _median_rule(self, learner: Learner) -> MedianRule | None:
+        return median_rule_for(self._default) if self.learner is None else None
+
+
+def median_rule_for(learner: FORKS) -> MedianRule:
+    """Make the rule for a learner whose kernel has a bandwidth."""
+    metric = _METRICS.get(type(learner.kernel), "euclidean")
+    return MedianRule(metric, last=learner.sizes().buffer)

@@ -1,0 +1,195 @@
+"""Classifiers: two classes, or more with one score per class on one shared state."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from forks.estimators._forks import CLASSIFICATION, ForksParameters, _chosen
+from forks.estimators._online import AnyLearner, OnlineEstimator
+from forks.learners import FORKS
+from forks.typing import Matrix
+
+
+def _gives_probabilities(classifier: Any) -> bool:
+    """Scores are log-odds under the logistic loss only."""
+    return bool(getattr(classifier._loss(), "probabilistic", False))
+
+
+class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
+    """Classifier over any learner.
+
+    Parameters
+    ----------
+    learner : learner, optional
+        One of `forks.learners`, with a classification loss; without one, that of
+        `FORKSClassifier()`.
+    random_state : int, RandomState or None
+        Seeds the learner's draws: one seed, one result, bit for bit.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels. With two of them, a score of at least 0 answers the second.
+    learner_ : learner
+        The configuration at work.
+    n_points_ : int
+        Points stored now.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    _default = FORKS()
+
+    def __init__(self, learner: Any = None, random_state: Any = None) -> None:
+        self.learner = learner
+        self.random_state = random_state
+
+    def _loss(self) -> Any:
+        return getattr(self._learner(), "loss", None)
+
+    def _start(self, y: Any, classes: Any) -> int:
+        loss = self._loss()
+        if getattr(loss, "task", "classification") != "classification":
+            raise ValueError(f"loss must be a classification loss, got {loss!r}")
+        check_classification_targets(y)
+        labels = np.unique(y if classes is None else np.asarray(classes))
+        if labels.shape[0] < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes, got one class: "
+                f"{labels.tolist()}; give `classes` if others will come"
+            )
+        self.classes_ = labels
+        return 1 if labels.shape[0] == 2 else labels.shape[0]
+
+    def _check_classes(self, classes: Any) -> None:
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, "
+                f"got {np.unique(classes).tolist()}"
+            )
+
+    def _targets(self, y: Any) -> Matrix:
+        check_classification_targets(y)
+        index = np.searchsorted(self.classes_, y)
+        known = self.classes_[np.minimum(index, self.classes_.shape[0] - 1)] == y
+        if not np.all(known):
+            row = int(np.flatnonzero(~known)[0])
+            raise ValueError(
+                f"y[{row}] is {y[row]!r}, which is not among the classes {self.classes_.tolist()}"
+            )
+        if self.classes_.shape[0] == 2:
+            return np.where(index == 1, 1.0, -1.0).reshape(-1, 1)
+        targets = np.full((y.shape[0], self.classes_.shape[0]), -1.0)
+        targets[np.arange(y.shape[0]), index] = 1.0
+        return targets
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: one per row for two classes, one per row and class for more."""
+        return self._shaped(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels: the class of the largest score, or by the sign of the only one."""
+        return self.labels_of(self.decision_function(X))
+
+    def labels_of(self, scores: np.ndarray) -> np.ndarray:
+        """Labels that scores (of `decision_function` or `prequential`) stand for."""
+        index = (scores >= 0.0).astype(int) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        labels: np.ndarray = self.classes_[index]
+        return labels
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, for the logistic loss.
+
+        With more than two classes each has its own yes-or-no probability; they are scaled to sum
+        to one.
+        """
+        positive = 0.5 * (1.0 + np.tanh(0.5 * self._scores(X)))  # the logistic function, safely
+        if positive.shape[1] == 1:
+            return np.hstack([1.0 - positive, positive])
+        sums = positive.sum(axis=1, keepdims=True)
+        even = np.full_like(positive, 1.0 / positive.shape[1])
+        return np.divide(positive, sums, out=even, where=sums > 0.0)
+
+
+class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
+    """FORKS as a classifier: one pass, bounded memory, second order, nonlinear.
+
+    Parameters
+    ----------
+    budget : int
+        Sets the sizes that are None: a buffer of twice as many points, as many landmarks.
+    buffer, sketch_size, n_landmarks, rank, update_cycle : int, optional
+        See `forks.learners.FORKS`.
+    kernel : {"rbf", "laplacian", "poly", "linear"} or kernel
+        A name, or one of `forks.kernels`, which is then used as it is.
+    bandwidth : "median" or float
+        Of the kernels named "rbf" and "laplacian": the median distance between the first rows
+        (at most 128), or a number.
+    loss : {"hinge", "squared_hinge", "logistic"} or loss
+        "logistic" gives `predict_proba`.
+    eta, alpha, curvature, on_update, landmarks, max_points
+        See `forks.learners.FORKS`.
+    random_state : int, RandomState or None
+        Seeds the sketch and the choice of landmarks.
+
+    Attributes
+    ----------
+    classes_, learner_, n_points_, n_features_in_, feature_names_in_
+        See `OnlineKernelClassifier`.
+
+    Examples
+    --------
+    >>> from forks import FORKSClassifier
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> model = FORKSClassifier(random_state=0)
+    >>> scores = model.prequential(X, y)  # each score made before its label was used
+    >>> bool((model.labels_of(scores) != y).mean() < 0.05)
+    True
+    """
+
+    _losses = CLASSIFICATION
+
+    def __init__(
+        self,
+        budget: int = 100,
+        *,
+        buffer: int | None = None,
+        sketch_size: int | None = None,
+        n_landmarks: int | None = None,
+        rank: int | None = None,
+        update_cycle: int | None = None,
+        kernel: Any = "rbf",
+        bandwidth: Any = "median",
+        loss: Any = "hinge",
+        eta: float = 0.2,
+        alpha: float = 0.05,
+        curvature: float = 0.1,
+        on_update: str = "carry",
+        landmarks: str = "fixed",
+        max_points: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.buffer = buffer
+        self.sketch_size = sketch_size
+        self.n_landmarks = n_landmarks
+        self.rank = rank
+        self.update_cycle = update_cycle
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.loss = loss
+        self.eta = eta
+        self.alpha = alpha
+        self.curvature = curvature
+        self.on_update = on_update
+        self.landmarks = landmarks
+        self.max_points = max_points
+        self.random_state = random_state
+
+    def _loss(self) -> Any:
+        return _chosen("loss", self.loss, CLASSIFICATION)

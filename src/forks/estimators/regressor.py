@@ -1,0 +1,119 @@
+"""Regressors."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from forks.estimators._forks import REGRESSION, ForksParameters
+from forks.estimators._online import AnyLearner, OnlineEstimator
+from forks.learners import FORKS
+from forks.losses import SquaredError
+from forks.typing import Matrix
+
+
+class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
+    """Regressor over any learner.
+
+    Parameters
+    ----------
+    learner : learner, optional
+        One of `forks.learners`, with a regression loss; without one, that of `FORKSRegressor()`.
+    random_state : int, RandomState or None
+        Seeds the learner's draws: one seed, one result, bit for bit.
+
+    Attributes
+    ----------
+    learner_ : learner
+        The configuration at work.
+    n_points_ : int
+        Points stored now.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    _numeric_labels = True
+    _default = FORKS(loss=SquaredError())
+
+    def __init__(self, learner: Any = None, random_state: Any = None) -> None:
+        self.learner = learner
+        self.random_state = random_state
+
+    def _start(self, y: Any, classes: Any) -> int:
+        if classes is not None:
+            raise ValueError(f"classes is for classifiers, got {classes!r}")
+        loss = getattr(self._learner(), "loss", None)
+        if getattr(loss, "task", "regression") != "regression":
+            raise ValueError(f"loss must be a regression loss, got {loss!r}")
+        return 1
+
+    def _targets(self, y: Any) -> Matrix:
+        return np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted targets."""
+        return self._shaped(self._scores(X))
+
+
+class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
+    """FORKS as a regressor: one pass, bounded memory, second order, nonlinear.
+
+    Parameters
+    ----------
+    budget : int
+        Sets the sizes that are None: a buffer of twice as many points, as many landmarks.
+    buffer, sketch_size, n_landmarks, rank, update_cycle : int, optional
+        See `forks.learners.FORKS`.
+    kernel, bandwidth
+        See `FORKSClassifier`.
+    loss : {"squared_error", "epsilon_insensitive", "huber"} or loss
+        A name, or one of `forks.losses`.
+    eta, alpha, curvature, on_update, landmarks, max_points
+        See `forks.learners.FORKS`.
+    random_state : int, RandomState or None
+        Seeds the sketch and the choice of landmarks.
+
+    Attributes
+    ----------
+    learner_, n_points_, n_features_in_, feature_names_in_
+        See `OnlineKernelRegressor`.
+    """
+
+    _losses = REGRESSION
+
+    def __init__(
+        self,
+        budget: int = 100,
+        *,
+        buffer: int | None = None,
+        sketch_size: int | None = None,
+        n_landmarks: int | None = None,
+        rank: int | None = None,
+        update_cycle: int | None = None,
+        kernel: Any = "rbf",
+        bandwidth: Any = "median",
+        loss: Any = "squared_error",
+        eta: float = 0.2,
+        alpha: float = 0.05,
+        curvature: float = 0.1,
+        on_update: str = "carry",
+        landmarks: str = "fixed",
+        max_points: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.buffer = buffer
+        self.sketch_size = sketch_size
+        self.n_landmarks = n_landmarks
+        self.rank = rank
+        self.update_cycle = update_cycle
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.loss = loss
+        self.eta = eta
+        self.alpha = alpha
+        self.curvature = curvature
+        self.on_update = on_update
+        self.landmarks = landmarks
+        self.max_points = max_points
+        self.random_state = random_state

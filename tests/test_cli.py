@@ -1,0 +1,73 @@
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+from typer.testing import CliRunner
+
+from forks.cli import main
+
+RUNNER = CliRunner()
+
+
+def call(*arguments):
+    return RUNNER.invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])
+def test_help_is_short_and_names_the_commands(arguments):
+    result = call(*arguments)
+    assert result.exit_code == 0
+    assert "demo" in result.output
+    assert "bench" in result.output
+    assert len(result.output.splitlines()) < 20
+
+
+def test_version():
+    result = call("--version")
+    assert result.exit_code == 0
+    assert result.output == f"forks {version('forks')}\n"
+
+
+def test_demo_draws(tmp_path):
+    pytest.importorskip("matplotlib", reason="the demo needs matplotlib")
+    picture = tmp_path / "demo.png"
+    result = call("demo", "--rows", 3_000, "--seed", 1, "--picture", picture)
+    assert result.exit_code == 0, result.output
+    assert "3,000" in result.output
+    assert picture.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["demo", "--rows", "0"], "--rows"),
+        (["demo", "--rows", "many"], "--rows"),
+        (["demo", "--picture", "demo.xyz"], ".xyz"),
+        (["demo", "--colour", "red"], "--colour"),
+        (["dance"], "dance"),
+        (["--loud"], "--loud"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_status_2(arguments, named):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert named in result.stderr
+
+
+def test_a_failure_is_one_line_and_status_1(tmp_path):
+    pytest.importorskip("matplotlib", reason="the demo needs matplotlib")
+    (tmp_path / "file").touch()
+    result = call("demo", "--rows", 1_000, "--picture", tmp_path / "file" / "demo.png")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_command_line_itself_imports_no_heavy_room():
+    code = "import sys, forks.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"matplotlib", "forks.demo", "forks.bench"} & set(done.stdout.split())
