@@ -1,7 +1,20 @@
 """Settings for all tests."""
 
+import pytest
 from hypothesis import settings
+
+from forks.streams.datasets import load
 
 # A first call compiles for seconds: hypothesis must not take that for slowness.
 settings.register_profile("forks", deadline=None)
 settings.load_profile("forks")
+
+
+def pytest_collection_modifyitems(items):
+    """Skip tests marked `needs_data` where the real data sets are not."""
+    try:
+        load("german")
+    except FileNotFoundError as missing:
+        for item in items:
+            if item.get_closest_marker("needs_data"):
+                item.add_marker(pytest.mark.skip(reason=str(missing)))

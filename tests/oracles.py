@@ -570,17 +570,23 @@ class _Forks:
         self.Phi_pm[:, j] = np.array(self.rows).T @ _kernel_values(self.points, x, self.kernel)
 
     def carry(self, old_landmarks, old_Z):
-        """Move w and A to the new features by least squares over the (new) landmarks.
+        """Move w and A to the new features by ridge regression over the (new) landmarks.
 
         F_n w_new ~ F_o w_old;  phi_new ~ T phi_old;  A <- alpha I + T (A - alpha I) T'
         """
         L = self.landmark_points
         F_o = self.kernel(L, old_landmarks) @ old_Z
         F_n = self.features(L)
-        self.w = np.linalg.lstsq(F_n, F_o @ self.w, rcond=1e-6)[0]
-        T = (np.linalg.pinv(F_o, rcond=1e-6) @ F_n).T
-        ridge = self.options.alpha * np.eye(len(self.A))
-        self.A = ridge + T @ (self.A - ridge) @ T.T
+        self.w = ridge_fit(F_n, F_o @ self.w)
+        T = ridge_fit(F_o, F_n).T
+        prior = self.options.alpha * np.eye(len(self.A))
+        self.A = prior + T @ (self.A - prior) @ T.T
+
+
+def ridge_fit(F, G):
+    """B that minimises |F B - G|^2 + ridge |B|^2, ridge = 1e-8 |F|_2^2."""
+    ridge = 1e-8 * np.linalg.norm(F, 2) ** 2
+    return np.linalg.inv(F.T @ F + ridge * np.eye(F.shape[1])) @ F.T @ G
 
 
 # ----------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 import subprocess
 import sys
-from importlib.metadata import version
 
 import pytest
 from typer.testing import CliRunner
 
+from forks import __version__
 from forks.cli import main
 
 RUNNER = CliRunner()
@@ -26,7 +26,7 @@ def test_help_is_short_and_names_the_commands(arguments):
 def test_version():
     result = call("--version")
     assert result.exit_code == 0
-    assert result.output == f"forks {version('forks')}\n"
+    assert result.output == f"forks {__version__}\n"
 
 
 def test_demo_draws(tmp_path):

@@ -92,8 +92,8 @@ def compiled_viewer(state_class: type) -> Callable[..., Any]:
 
 
 @intrinsic
-def _address(typing_context, flat, start):
-    """Pointer to flat[start]."""
+def address(typing_context, flat, start):
+    """Pointer to flat[start], for `numba.carray`: a view that nobody counts references to."""
 
     def pointer(context, builder, signature, arguments):
         array = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])
@@ -104,7 +104,7 @@ def _address(typing_context, flat, start):
 
 def _written_out(state_class: type, view: str) -> Callable[..., Any]:
     """Write the views out as source: compiled code needs the type of every field."""
-    namespace: dict[str, Any] = {"carray": carray, "address": _address}
+    namespace: dict[str, Any] = {"carray": carray, "address": address}
     lines = itertools.count()
 
     def expression(cls: type) -> str:

@@ -7,10 +7,12 @@ vectorise whatever the number of features, and a sparse row touches only its non
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import carray
 from numba.extending import overload
 
-from forks._jit import OPTIONS
-from forks._simd import LANES, absolute, fma, load, minus, padded, splat
+from forks._jit import JIT, OPTIONS, entry
+from forks._memory import address
+from forks._simd import LANES, absolute, first, fma, load, minus, padded, plus_positive, splat
 from forks._simd import store as store_block
 from forks.typing import Matrix, Vector
 
@@ -48,6 +50,12 @@ def dense_points(points: Points, n: int) -> Matrix:
     return np.ascontiguousarray(points.columns[:, :n].T)
 
 
+def copy_point(source: Points, i: int, target: Points, j: int) -> None:
+    """Keep point i of `source` as point j of `target`."""
+    for ours, theirs in zip(target, source, strict=True):
+        ours[:, j] = theirs[:, i]
+
+
 def _is_sparse(x: Any) -> bool:  # a value, or its numba type
     name = getattr(x, "instance_class", type(x)).__name__
     return name in ("SparseRow", "SparseRows")
@@ -64,6 +72,22 @@ def _by_form(dense: Any, sparse: Any) -> Any:
         return sparse if _is_sparse(x) else dense
 
     return verb
+
+
+def _borrowed_dense(X):
+    return carray(address(X, 0), X.shape)
+
+
+def _borrowed_sparse(X):
+    return SparseRows(
+        carray(address(X.values, 0), X.values.shape),
+        carray(address(X.features, 0), X.features.shape),
+        carray(address(X.starts, 0), X.starts.shape),
+    )
+
+
+def _itself(X):
+    return X
 
 
 def _take_dense(X, t):
@@ -92,18 +116,18 @@ def _squared_distances_dense(x, points, n, out):
 
 
 def _squared_distances_sparse(x, points, n, out):
-    # |x - z|^2 = |z|^2 + sum over the non-zeros of x of x_j (x_j - 2 z_j)
+    # sum of (x_j - z_j)^2 over the non-zeros of x, plus |z|^2 less the z_j^2 met there: if z has
+    # no others, that is exactly zero, since `store` adds the squares up in the same way
     columns, norms = points.columns, points.norms
     capacity = columns.shape[1]
     for i in range(0, n, LANES):
-        sums = load(norms, i)
+        sums, met = splat(0.0), splat(0.0)
         for entry in range(x.values.shape[0]):
-            value = x.values[entry]
             z = load(columns, x.features[entry] * capacity + i)
-            sums = fma(splat(value), fma(splat(-2.0), z, splat(value)), sums)
-        store_block(sums, out, i)
-    for i in range(n):
-        out[i] = max(out[i], 0.0)  # cancellation must not make a distance negative
+            difference = minus(splat(x.values[entry]), z)
+            sums = fma(difference, difference, sums)
+            met = fma(z, z, met)
+        store_block(plus_positive(sums, minus(load(norms, i), met)), out, i)
 
 
 def _inner_products_dense(x, points, n, out):
@@ -139,53 +163,64 @@ def _absolute_distances_dense(x, points, n, out):
 
 
 def _absolute_distances_sparse(x, points, n, out):
-    # |x - z|_1 = |z|_1 + sum over the non-zeros of x of |x_j - z_j| - |z_j|
+    # as above, with absolute values
     columns, norms = points.columns, points.norms
     capacity = columns.shape[1]
     for i in range(0, n, LANES):
-        sums = load(norms, capacity + i)
+        sums, met = splat(0.0), splat(0.0)
         for entry in range(x.values.shape[0]):
             z = load(columns, x.features[entry] * capacity + i)
-            change = minus(absolute(minus(splat(x.values[entry]), z)), absolute(z))
-            sums = fma(splat(1.0), change, sums)
-        store_block(sums, out, i)
-    for i in range(n):
-        out[i] = max(out[i], 0.0)
+            sums = fma(splat(1.0), absolute(minus(splat(x.values[entry]), z)), sums)
+            met = fma(splat(1.0), absolute(z), met)
+        store_block(plus_positive(sums, minus(load(norms, capacity + i), met)), out, i)
 
 
 def _store_dense(x, points, i):
-    square = absolute = 0.0
+    square, sum_ = splat(0.0), splat(0.0)
     for j in range(x.shape[0]):
         points.columns[j, i] = x[j]
-        square += x[j] * x[j]
-        absolute += abs(x[j])
-    points.norms[0, i] = square
-    points.norms[1, i] = absolute
+        value = splat(x[j])
+        square = fma(value, value, square)
+        sum_ = fma(splat(1.0), absolute(value), sum_)
+    points.norms[0, i] = first(square)
+    points.norms[1, i] = first(sum_)
 
 
 def _store_sparse(x, points, i):
-    square = absolute = 0.0
+    square, sum_ = splat(0.0), splat(0.0)
     points.columns[:, i] = 0.0
     for entry in range(x.values.shape[0]):
-        value = x.values[entry]
-        points.columns[x.features[entry], i] = value
-        square += value * value
-        absolute += abs(value)
-    points.norms[0, i] = square
-    points.norms[1, i] = absolute
+        points.columns[x.features[entry], i] = x.values[entry]
+        value = splat(x.values[entry])
+        square = fma(value, value, square)
+        sum_ = fma(splat(1.0), absolute(value), sum_)
+    points.norms[0, i] = first(square)
+    points.norms[1, i] = first(sum_)
 
 
+borrowed = _by_form(_borrowed_dense, _borrowed_sparse) if JIT else _itself
 take = _by_form(_take_dense, _take_sparse)
 squared_distances = _by_form(_squared_distances_dense, _squared_distances_sparse)
 inner_products = _by_form(_inner_products_dense, _inner_products_sparse)
 absolute_distances = _by_form(_absolute_distances_dense, _absolute_distances_sparse)
 store = _by_form(_store_dense, _store_sparse)
 
+borrowed.__doc__ = "borrowed(X): the same array without reference counts, for a loop's inside."
 take.__doc__ = "take(X, t): row t of a chunk."
 squared_distances.__doc__ = "squared_distances(x, points, n, out): out[i] = |x - x_i|_2^2, i < n."
 inner_products.__doc__ = "inner_products(x, points, n, out): out[i] = <x, x_i>, i < n."
 absolute_distances.__doc__ = "absolute_distances(x, points, n, out): out[i] = |x - x_i|_1, i < n."
 store.__doc__ = "store(x, points, i): keep x as point i."
+
+
+@entry
+def _store_from_python(x, points, i):
+    store(x, points, i)
+
+
+def store_point(x: Vector, points: Points, i: int) -> None:
+    """Keep dense x as point i; `store` for use outside compiled code."""
+    _store_from_python.over()(x, points, i)
 
 
 def dense_row(X: Any, t: int, n_features: int) -> Vector:

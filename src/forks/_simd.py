@@ -38,7 +38,6 @@ class BlockType(types.Type):
 _block = BlockType()
 _double = ir.DoubleType()
 _vector = ir.VectorType(_double, LANES)
-_FUSE = ("contract",)  # a * b + c may round once
 
 
 @register_model(BlockType)
@@ -110,6 +109,18 @@ def minus(typing_context, a, b):
 
 
 @intrinsic
+def plus_positive(typing_context, a, b):
+    """a + max(b, 0)."""
+
+    def code(context, builder, signature, arguments):
+        a, b = arguments
+        positive = builder.fcmp_ordered(">", b, _constant(0.0))
+        return builder.fadd(a, builder.select(positive, b, _constant(0.0)))
+
+    return _block(_block, _block), code
+
+
+@intrinsic
 def fma(typing_context, a, b, c):
     """a b + c."""
 
@@ -139,6 +150,16 @@ def total(typing_context, a):
         function = cgutils.get_or_insert_function(builder.module, kind, name)
         start = ir.Constant(_double, -0.0)
         return builder.call(function, [start, arguments[0]], fastmath=("reassoc",))
+
+    return types.float64(_block), code
+
+
+@intrinsic
+def first(typing_context, a):
+    """The first of the eight numbers."""
+
+    def code(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), 0))
 
     return types.float64(_block), code
 
@@ -199,11 +220,17 @@ if not JIT:
     def minus(a, b):
         return a - b
 
+    def plus_positive(a, b):
+        return a + np.where(b > 0.0, b, 0.0)
+
     def fma(a, b, c):
         return a * b + c
 
     def absolute(a):
         return np.abs(a)
+
+    def first(a):
+        return float(a[0])
 
     def total(a):
         return float(np.sum(a))

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from forks import __version__
 
 _UsageError: Any = typer.BadParameter.__mro__[1]  # typer gives it no name of its own
 _PICTURES = (".pdf", ".png", ".svg")
@@ -53,7 +54,7 @@ main = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"forks {version('forks')}")
+        typer.echo(f"forks {__version__}")
         raise typer.Exit
 
 

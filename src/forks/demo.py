@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -18,6 +16,14 @@ from sklearn.linear_model import SGDClassifier
 from forks.estimators import FORKSClassifier
 from forks.streams import drift_rows, drifting
 from forks.typing import Matrix, Vector
+
+try:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.ticker import FuncFormatter
+except ModuleNotFoundError as error:
+    needed = "the demo draws with matplotlib: pip install 'forks[plot]'"
+    raise ModuleNotFoundError(needed, name=error.name) from error
 
 _CHUNK = 500  # rows that both models see at a time
 _WINDOW = 2_000  # rows over which "now" is an average: a multiple of _CHUNK
@@ -57,21 +63,21 @@ def run_demo(
     """Learn a drifting stream with FORKS and a linear model; show it live, draw and sum it up.
 
     Every row is predicted before its label is used, by FORKS row by row and by the linear model
-    (`SGDClassifier` with the logistic loss) in chunks of 500 rows. The clock of FORKS runs
-    while it predicts and learns, and not while code is compiled.
+    (`SGDClassifier` with the logistic loss) in chunks of 500 rows. The clock of a model runs
+    while it predicts and learns, on one core, and not while code is compiled.
     """
     if rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
     picture.parent.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False) if console is None else console
-    console.print("The first run on a machine compiles the learner, which takes some seconds.")
-    _forks_learner(seed)(*next(drifting(_WINDOW, seed=seed)))  # past the switch: all is compiled
-
     drifts = drift_rows(rows)
-    forks, linear = _Track(_forks_learner(seed)), _Track(_linear_learner(seed))
+    console.print("The first run on a machine compiles the learner, which takes some seconds.")
+    _forks_learner(seed)(*next(drifting(_WINDOW, seed=seed)))  # everything is compiled here
     console.print(
-        f"A stream of {rows:,} rows, 8 features; the concept changes {len(drifts)} times."
+        f"{rows:,} rows, {len(drifts)} abrupt changes of the concept; "
+        f"now: the last {_WINDOW:,} rows."
     )
+    forks, linear = _Track(_forks_learner(seed)), _Track(_linear_learner(seed))
     with _Progress(console, rows) as progress:
         for X, y in drifting(rows, noise=_NOISE, seed=seed, chunk=_CHUNK):
             forks.play(X, y)
@@ -149,6 +155,12 @@ def _window_sums(values: list[int], width: int) -> Vector:
     return sums[width:] - sums[:-width]
 
 
+_COLUMNS = (
+    f"{'':26}{'mistakes now':>18}{'mistakes over all':>22}",
+    f"{'rows':>10}{'FORKS rows/s':>16}{'FORKS':>9}{'linear':>9}{'FORKS':>13}{'linear':>9}",
+)
+
+
 class _Progress:
     """One line under a heading: rewritten in place on a terminal, else printed now and then."""
 
@@ -159,9 +171,7 @@ class _Progress:
         self.live: Live | None = None
 
     def __enter__(self) -> "_Progress":
-        groups = f"{'':22}{'mistakes now':^22}{'mistakes over all':^22}"
-        names = f"{'rows':>9}{'rows/s':>11}  " + f"{'FORKS':>10}{'linear':>10}  " * 2
-        self.console.print(f"\n{groups.rstrip()}\n{names.rstrip()}", style="dim")
+        self.console.print(f"\n{_COLUMNS[0]}\n{_COLUMNS[1]}", style="dim")
         if self.console.is_terminal:
             self.live = Live(console=self.console, refresh_per_second=_REFRESHES)
             self.live.start()
@@ -181,10 +191,11 @@ class _Progress:
 
 
 def _line(seen: int, forks: _Track, linear: _Track) -> Text:
-    line = Text(f"{seen:>9,}{forks.rows_per_second:>11,.0f}  ", no_wrap=True)
-    for ours, theirs in ((forks.now, linear.now), (forks.over_all, linear.over_all)):
-        line.append(f"{100 * ours:>8.1f} %", style="bold")
-        line.append(f"{100 * theirs:>8.1f} %  ")
+    line = Text(f"{seen:>10,}{forks.rows_per_second:>16,.0f}", no_wrap=True)
+    line.append(f"{100 * forks.now:>7.1f} %", style="bold")
+    line.append(f"{100 * linear.now:>7.1f} %")
+    line.append(f"{100 * forks.over_all:>11.1f} %", style="bold")
+    line.append(f"{100 * linear.over_all:>7.1f} %")
     return line
 
 
@@ -210,12 +221,14 @@ def _sum_up(console: Console, result: DemoResult) -> None:
     console.print(f"Picture: {result.picture}", soft_wrap=True)
 
 
-_BLUE, _GREY, _INK, _FAINT = "#1f5fbf", "#8a8f98", "#22262b", "#c9ccd1"
+_BLUE, _INK = "#1f5fbf", "#22262b"
+_DARK_GREY, _GREY, _FAINT = "#6b7079", "#a3a8b0", "#c9ccd1"
 
 
 def draw(result: DemoResult) -> Figure:
     """Draw the mistake rates over time, with the drifts."""
-    figure = Figure(figsize=(9.6, 4.4), dpi=160, layout="constrained")
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    figure = Figure(figsize=(9.6, 4.4), dpi=160, layout=layout)
     axes = figure.add_subplot()
     end = float(result.rows[-1])
     for row in result.drifts:
@@ -223,7 +236,7 @@ def draw(result: DemoResult) -> Figure:
         axes.annotate(
             "new concept",
             (row, 1.0),
-            (5, -4),
+            (5, -2),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
             va="top",
@@ -231,18 +244,19 @@ def draw(result: DemoResult) -> Figure:
             color=_INK,
         )
     axes.axhline(_NOISE, color=_FAINT, linewidth=1.0, zorder=1)
-    series = (
-        (result.linear, "linear model", _GREY, 1.4),
-        (result.forks, "FORKS", _BLUE, 2.0),
+    ours, theirs = result.forks, result.linear
+    axes.plot(result.rows, theirs.windowed, color=_GREY, linewidth=1.4, zorder=3)
+    axes.plot(result.rows, ours.windowed, color=_BLUE, linewidth=2.0, zorder=4)
+    low = max(float(np.mean(ours.windowed[-10:])), _NOISE + 0.06)
+    high = max(float(np.mean(theirs.windowed[-10:])), low + 0.1)  # so that no label hides another
+    _beside(axes, high, f"linear model\n{100 * theirs.mistake_rate:.1f} % over all", _DARK_GREY)
+    _beside(axes, low, f"FORKS\n{100 * ours.mistake_rate:.1f} % over all", _BLUE)
+    _beside(
+        axes, _NOISE, f"label noise, {100 * _NOISE:.0f} %", _DARK_GREY, va="top", weight="normal"
     )
-    for model, name, colour, width in series:
-        axes.plot(result.rows, model.windowed, color=colour, linewidth=width, zorder=3)
-        label = f"{name}\n{100 * model.mistake_rate:.1f} % over all"
-        level = float(np.mean(model.windowed[-10:]))
-        _beside(axes, level, label, colour, weight="bold")
-    _beside(axes, _NOISE, "noise in the labels", _GREY, va="top")
+    top = max(0.6, float(ours.windowed.max()), float(theirs.windowed.max())) + 0.06
     axes.set_xlim(0, end)
-    axes.set_ylim(0, 0.65)
+    axes.set_ylim(0, top)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.0f} %"))
     axes.set_xlabel("rows seen", color=_INK)
@@ -271,5 +285,5 @@ def _beside(axes: Any, level: float, text: str, colour: str, **style: Any) -> No
         fontsize=9,
         color=colour,
         annotation_clip=False,
-        **{"va": "center", **style},
+        **{"va": "center", "weight": "bold", **style},
     )

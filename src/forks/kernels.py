@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 _LARGEST = 1e100
+_LARGEST_SCALE = 1e300
 
 Kernel: TypeAlias = Any  # any NamedTuple registered with `kernel_row`
 
@@ -56,7 +57,8 @@ def kernel_row(kernel, x, points, n, out):
 
 @njit
 def _exp_minus_all(out, n, scale):
-    """out[i] = exp(-scale out[i])."""
+    """out[i] = exp(-scale out[i]); a scale that overflows still has exp(0) = 1."""
+    scale = min(scale, _LARGEST_SCALE)
     for i in range(0, n, LANES):
         store(exp_minus(fma(splat(scale), load(out, i), splat(0.0))), out, i)
 
@@ -70,7 +72,8 @@ class Gaussian(NamedTuple):
 @kernel_row.register(Gaussian)
 def _gaussian_row(kernel, x, points, n, out):
     squared_distances(x, points, n, out)
-    _exp_minus_all(out, n, 0.5 / kernel.bandwidth**2)
+    scale = 1.0 / kernel.bandwidth
+    _exp_minus_all(out, n, 0.5 * scale * scale)
 
 
 class Laplacian(NamedTuple):

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from forks._jit import njit
-from forks._rows import Points, dense_points, point_shapes, store
+from forks._rows import Points, copy_point, dense_points, point_shapes, store_point
 from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
@@ -122,7 +122,7 @@ def build(
     rows = SJLT(plan.sketch_size, plan.n_blocks, seed)
     half = rows.sketch(K)  # S_p' K
     for i, number in enumerate(chosen):
-        store(X[number], feature_map.landmarks, i)
+        copy_point(points, int(number), feature_map.landmarks, i)
     sketch.cross[:] = half[:, chosen]
     if sketch.Q.size:
         sketch.Q[:], sketch.R[:] = factorise(sketch.cross)
@@ -181,7 +181,7 @@ def join(
     J += [k_new, 1.0]
     _add_row(feature_map.landmarks, sketch, kernel, s_new, x)
     if plan.growing:
-        store(x, points, slot)
+        store_point(x, points, slot)
     if plan.refreshed:
         _replace_landmark(feature_map.landmarks, sketch, n_updates % plan.n_landmarks, x, psi_sketched + k_new * s_new)
 
@@ -203,7 +203,7 @@ def join(
 def _self_value(kernel: Kernel, x: Vector) -> float:
     """k(x, x)."""
     alone = Points(np.zeros((x.shape[0], LANES)), np.zeros((2, LANES)))
-    store(x, alone, 0)
+    store_point(x, alone, 0)
     return float(kernel_block(kernel, x.reshape(1, -1), alone, 1)[0, 0])
 
 
@@ -222,7 +222,7 @@ def _replace_landmark(
     """Make x a landmark; its column of Phi_pm is S_p' times its kernel values to the points."""
     change = column - sketch.cross[:, which]
     sketch.cross[:, which] = column
-    store(x, landmarks, which)
+    store_point(x, landmarks, which)
     if sketch.Q.size:
         unit = np.zeros(sketch.cross.shape[1])
         unit[which] = 1.0

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 
-from forks._jit import JIT
 from forks._memory import Memory
 from forks._rows import dense_row, rows_from
 from forks.learners._protocol import Learner, run, score_rows
+from forks.linalg import one_thread
 from forks.typing import Matrix, Vector
 
 
@@ -72,7 +73,8 @@ class Engine:
         floats, ints = self.memory
         t = self._run(self.rule, floats, ints, X, y, weights, scores, 0)
         while t < n:
-            self.learner.handle(self.memory, dense_row(X, t, self.n_features))
+            with one_thread():
+                self.learner.handle(self.memory, dense_row(X, t, self.n_features))
             t = self._run(self.rule, floats, ints, X, y, weights, scores, t)
 
     def predict(self, X: Any) -> Matrix:
@@ -98,5 +100,6 @@ class Engine:
 
     @property
     def compiled(self) -> bool:
-        """Is machine code for dense rows ready in this process?"""
-        return JIT and bool(self._run.signatures)  # type: ignore[attr-defined]
+        """Is machine code for this kind of learner loaded in this process?"""
+        kind = numba.typeof(self.rule)
+        return any(arguments[0] == kind for arguments in getattr(self._run, "signatures", []))

@@ -23,7 +23,7 @@ import numpy as np
 
 from forks._jit import entry, jit_dispatch
 from forks._memory import Memory
-from forks._rows import take
+from forks._rows import borrowed, take
 from forks.typing import Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
@@ -85,6 +85,7 @@ def run(rule, floats, ints, X, y, weights, scores, start):
     """
     state = attach(rule, floats, ints)
     work = workspace(rule, state)
+    X, y, scores = borrowed(X), borrowed(y), borrowed(scores)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[EVENT] > 0:
@@ -97,5 +98,6 @@ def score_rows(rule, floats, ints, X, scores):
     """Score every row, learning nothing."""
     state = attach(rule, floats, ints)
     work = workspace(rule, state)
+    X, scores = borrowed(X), borrowed(scores)
     for t in range(scores.shape[0]):
         score(rule, state, work, take(X, t), scores[t])

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from forks._jit import njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
@@ -391,22 +392,23 @@ class FORKS(Learner):
     def _carry(self, state: "FORKSState", before: FeatureMap) -> None:
         """Take w and A into the new map, by the features of the landmarks in both.
 
-        w becomes the least-squares fit of the old scores; with phi_new = T phi_old on the
-        landmarks, A - alpha I = sum c g g' becomes T (A - alpha I) T'.
+        w becomes the ridge fit to the old scores of the landmarks, and A - alpha I = sum c g g'
+        becomes T (A - alpha I) T', with T the ridge fit of phi_new = T phi_old. The ridge keeps
+        directions in which the landmarks hardly differ from being blown up.
         """
         X = dense_points(state.map.landmarks, state.map.Z.shape[0])
         old, new = self._features(before, X), self._features(state.map, X)
-        fit = np.linalg.pinv(new, rcond=_CARRY_CUT) @ old
-        transfer = (np.linalg.pinv(old, rcond=_CARRY_CUT) @ new).T
+        fit = _ridge(new, old)
+        transfer = _ridge(old, new).T
         k = fit.shape[0]
-        identity = self.alpha * np.eye(k)
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
             w[:] = fit @ w
-            inverse_root = np.linalg.inv(root)
-            seen = inverse_root.T @ inverse_root - identity
-            # A^-1 = S S' with S the inverse of the upper Cholesky factor of A
-            factor = np.linalg.cholesky(identity + transfer @ seen @ transfer.T)
-            root[:] = np.linalg.inv(factor.T)
+            # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR
+            # factorisation of [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.
+            U, s, _ = np.linalg.svd(root)
+            M = (transfer @ U) * np.sqrt(np.maximum(s**-2.0 - self.alpha, 0.0))
+            R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
+            root[:] = solve_triangular(R, np.eye(k))
 
     def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
         landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
@@ -488,11 +490,18 @@ class FORKSWork(NamedTuple):
 
 
 _SWITCH, _UPDATE = 1, 2
-_CARRY_CUT = 1e-6
+_CARRY_RIDGE = 1e-8  # relative to the largest eigenvalue of F'F
 _TINY = 1e-150  # features below it count as zero in a Newton step: their squares are subnormal
 
 memory_of = viewer(FORKSMemory)
 attach.register(FORKSRule)(compiled_viewer(FORKSState))
+
+
+def _ridge(F: Matrix, G: Matrix) -> Matrix:
+    """Solve F B = G by ridge regression."""
+    gram = F.T @ F
+    gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * np.linalg.norm(gram, 2)
+    return np.linalg.solve(gram, F.T @ G)
 
 
 @workspace.register(FORKSRule)

@@ -2,6 +2,15 @@
 
 from forks.linalg.factor import apply_pinv, factorise, rank_one_update
 from forks.linalg.sjlt import SJLT
+from forks.linalg.threads import one_thread
 from forks.linalg.tisvd import TISVD, eigen_update
 
-__all__ = ["SJLT", "TISVD", "apply_pinv", "eigen_update", "factorise", "rank_one_update"]
+__all__ = [
+    "SJLT",
+    "TISVD",
+    "apply_pinv",
+    "eigen_update",
+    "factorise",
+    "one_thread",
+    "rank_one_update",
+]

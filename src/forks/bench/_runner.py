@@ -1,0 +1,170 @@
+"""The table of parts, and the loop that plays it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from forks.bench import (
+    _figures,
+    c_loop,
+    compilation,
+    endless,
+    events,
+    growth,
+    one_row,
+    passes,
+    state,
+    tisvd,
+)
+from forks.bench._effort import FULL, QUICK, Effort
+from forks.bench._record import Record, reason_of
+from forks.bench._report import Section, show, write_json, write_markdown
+from forks.linalg import one_thread
+
+
+class Part(NamedTuple):
+    """One question."""
+
+    name: str
+    title: str
+    note: str
+    measure: Callable[[Effort], Iterable[Record]]
+    draw: Callable[[Sequence[Record]], Any] | None = None
+
+
+PARTS = (
+    Part(
+        "passes",
+        "A pass over cod-rna",
+        "Rows in random order, each predicted before it is learned. As published: buffer 200, "
+        "s_p 100, s_m 20, k 10; as released: 200, 150, 100, 15; Gaussian kernel, bandwidth 50. "
+        "scikit-learn: `RBFSampler(100)` and `SGDClassifier`, in batches of 100, each transformed, "
+        "predicted and learned. The oracle is `tests/oracles.py`, plain NumPy, without its "
+        "diagnostics, on the first rows of the stream.",
+        passes.measure,
+    ),
+    Part(
+        "c_loop",
+        "The regular round against C",
+        "The same rounds over the same rows from the same trained state: as published, without "
+        "projection and updates. The C loop is `regular_round.c`, compiled for this machine with "
+        "fast-math.",
+        c_loop.measure,
+    ),
+    Part(
+        "one_row",
+        "One Python call per row",
+        "As published, after the switch. The methods of the classifier spend their time in "
+        "scikit-learn's checks of the input.",
+        one_row.measure,
+    ),
+    Part(
+        "events",
+        "Rounds that change the map",
+        "As released (buffer 200, s_p 150, s_m 100, k 15) on cod-rna, median over the update "
+        "rounds of a stream with one every 20 rounds.",
+        events.measure,
+    ),
+    Part(
+        "compilation",
+        "Before the first prediction",
+        "Fresh processes, wall-clock: `FORKSClassifier().partial_fit` on 300 rows, then "
+        "`predict`; cold with an empty cache of machine code, warm with a filled one.",
+        compilation.measure,
+    ),
+    Part(
+        "state", "Bytes of state", "All that a learner keeps, for rows of 8 numbers.", state.measure
+    ),
+    Part(
+        "growth",
+        "Growth of the regular round",
+        "Time per round after the switch, nearly every round with loss, on Gaussian rows; the "
+        "others fixed at s_m 20, k 10, d 8 (against s_m: k 10; against k: the largest k as s_m). "
+        "Exponents are fitted to the upper half of each range. The paper's bound O(B k + k^2) is "
+        "linear in B at fixed k; its settings let k grow with B.",
+        growth.measure,
+        _figures.draw_growth,
+    ),
+    Part(
+        "endless",
+        "Memory over an endless stream",
+        "As published, update rounds on, points joining and leaving; rows made on the fly.",
+        endless.measure,
+        _figures.draw_endless,
+    ),
+    Part(
+        "tisvd_accuracy",
+        "TISVD against dense decompositions",
+        "The paper's experiment: a Gaussian 100 x 100 matrix, updates of three columns, k = 30.",
+        tisvd.measure_accuracy,
+    ),
+    Part(
+        "tisvd_time",
+        "TISVD: time per update",
+        "An n x n matrix, k = 30, Gaussian updates of three columns; scikit-learn's "
+        "`randomized_svd` and NumPy's SVD decompose the changed matrix anew.",
+        tisvd.measure_time,
+        _figures.draw_tisvd,
+    ),
+)
+
+
+def main(quick: bool, output: Path, console: Console | None = None) -> None:
+    """Measure everything, print the tables, and write results.json, report.md and pictures."""
+    command = "forks bench --quick" if quick else "forks bench"
+    run(PARTS, QUICK if quick else FULL, output, command, console)
+
+
+def run(
+    parts: Sequence[Part],
+    effort: Effort,
+    output: Path,
+    command: str,
+    console: Console | None = None,
+) -> list[Record]:
+    """Play the parts on one thread; one that fails becomes a line with its reason."""
+    console = Console(highlight=False) if console is None else console
+    output.mkdir(parents=True, exist_ok=True)
+    sections = []
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    # No thread that refreshes: it would take its share of the time that is measured.
+    progress = Progress(*columns, console=console, transient=True, auto_refresh=False)
+    with one_thread(), progress:
+        task = progress.add_task("", total=len(parts))
+        for part in parts:
+            progress.update(task, description=part.title, refresh=True)
+            records = list(_played(part, effort))
+            picture, lacking = _drawn(part, records, output)
+            records += lacking
+            sections.append(Section(part.title, part.note, records, picture))
+            show(console, part.title, records)
+            progress.advance(task)
+    everything = [record for section in sections for record in section.records]
+    write_json(output / "results.json", everything)
+    write_markdown(output / "report.md", command, sections)
+    console.print(f"\nReport: {output / 'report.md'}", soft_wrap=True)
+    return everything
+
+
+def _played(part: Part, effort: Effort) -> Iterator[Record]:
+    try:
+        for record in part.measure(effort):
+            yield replace(record, part=part.name)
+    except Exception as error:
+        yield Record(name=part.title, reason=reason_of(error), part=part.name)
+
+
+def _drawn(part: Part, records: Sequence[Record], output: Path) -> tuple[str, list[Record]]:
+    """Give the file name of the picture, and a line if there should be one and is not."""
+    if part.draw is None or not any(record.against for record in records):
+        return "", []
+    name = f"{part.name}.png"
+    try:
+        part.draw(records).savefig(output / name)
+    except Exception as error:
+        return "", [Record(name=f"{part.title}: picture", reason=reason_of(error), part=part.name)]
+    return name, []

@@ -1,0 +1,187 @@
+"""The names and keywords that are promised to users: they import and construct."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import forks
+from forks import (
+    SJLT,
+    TISVD,
+    FORKSClassifier,
+    FORKSRegressor,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
+)
+from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
+from forks.learners import FORKS, KOGD
+from forks.losses import EpsilonInsensitive, Hinge, Huber, Logistic, SquaredError, SquaredHinge
+
+LEARNERS = [FORKS, KOGD]
+LOSSES = [Hinge, SquaredHinge, Logistic, SquaredError, EpsilonInsensitive, Huber]
+KERNELS = [Gaussian, Laplacian, Polynomial, Linear]
+
+# As the design has them, with their defaults; more may stand beside them.
+PROMISED = {
+    "budget": 100,
+    "sketch_size": None,
+    "n_landmarks": None,
+    "rank": None,
+    "update_cycle": None,
+    "kernel": "rbf",
+    "bandwidth": "median",
+    "random_state": None,
+}
+
+
+def test_names_of_the_package():
+    for name in (
+        "FORKSClassifier",
+        "FORKSRegressor",
+        "OnlineKernelClassifier",
+        "OnlineKernelRegressor",
+        "TISVD",
+        "SJLT",
+    ):
+        assert name in forks.__all__
+        assert hasattr(forks, name)
+    assert forks.__version__
+
+
+@pytest.mark.parametrize("part", LEARNERS + LOSSES + KERNELS)
+def test_every_argument_has_a_default(part):
+    assert part() == part()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_learners_take_every_kernel_and_loss(learner, kernel, loss):
+    made = learner(kernel=kernel(), loss=loss(), eta=0.1)
+    assert made.kernel == kernel()
+    assert made.loss == loss()
+
+
+@pytest.mark.parametrize("name", ["bandwidth"])
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian])
+def test_kernels_by_keyword(kernel, name):
+    assert getattr(kernel(**{name: 8.0}), name) == 8.0
+
+
+def test_the_gaussian_is_the_promised_one():
+    model = OnlineKernelRegressor(
+        KOGD(kernel=Gaussian(bandwidth=2.0), loss=SquaredError(), eta=1.0)
+    )
+    model.fit([[0.0, 0.0]], [1.0])
+    scores = model.predict([[3.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(scores, np.exp([-9.0 / 8.0, -1.0 / 8.0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("face", "loss"), [(FORKSClassifier, "hinge"), (FORKSRegressor, "squared_error")]
+)
+def test_flat_parameters(face, loss):
+    parameters = inspect.signature(face).parameters
+    for name, default in (PROMISED | {"loss": loss}).items():
+        assert parameters[name].default == default
+    model = face(**PROMISED, loss=loss)
+    assert model.get_params() == face().get_params()
+    assert face(50).budget == 50
+
+
+@pytest.mark.parametrize("face", [OnlineKernelClassifier, OnlineKernelRegressor])
+def test_the_face_over_any_learner(face):
+    assert face(learner=KOGD(), random_state=0).get_params()["learner"] == KOGD()
+    assert list(inspect.signature(face).parameters) == ["learner", "random_state"]
+
+
+def test_the_promised_calls():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    learner = FORKS(kernel=Gaussian(bandwidth=8.0), loss=Hinge(), budget=10, rank=5, eta=0.2)
+    clf = OnlineKernelClassifier(learner=learner, random_state=0)
+    assert clf.prequential(X, y).shape == (60,)
+    assert clf.prequential(X, y).shape == (60,)
+    clf.partial_fit(X, y, classes=[-1, 1])
+    assert set(clf.predict(X)) <= {-1, 1}
+    assert clf.decision_function(X).shape == (60,)
+    assert clf.labels_of(np.zeros(1)).tolist() == [1]
+    for name in ("fit", "partial_fit", "predict", "prequential", "score"):
+        for face in (
+            FORKSClassifier,
+            FORKSRegressor,
+            OnlineKernelClassifier,
+            OnlineKernelRegressor,
+        ):
+            assert callable(getattr(face, name))
+
+
+def test_as_published():
+    learner = FORKS.as_published(
+        kernel=Gaussian(bandwidth=4.0), loss=Logistic(), budget=100, n_rounds=1000
+    )
+    sizes = learner.sizes()
+    assert sizes.buffer == 200
+    assert sizes.sketch_size == 100
+    assert sizes.n_landmarks == 20
+    assert sizes.rank == 10
+    assert sizes.update_cycle == 300
+    assert learner.kernel == Gaussian(4.0)
+    assert learner.loss == Logistic()
+    assert learner.on_update == "reset"
+    assert FORKS.as_published(n_rounds=10, clip=2.0).clip == 2.0
+    with pytest.raises(TypeError, match="n_rounds"):
+        FORKS.as_published()
+    for budget in (1, 2, 5, 10):
+        FORKS.as_published(budget=budget, n_rounds=1)
+
+
+def test_as_released():
+    learner = FORKS.as_released(
+        kernel=Gaussian(bandwidth=4.0),
+        loss=Hinge(),
+        buffer=200,
+        sketch_size=150,
+        n_landmarks=100,
+        rank=15,
+        update_cycle=17860,
+    )
+    assert learner == FORKS.as_released(kernel=Gaussian(4.0))
+    assert learner.sizes()[:5] == (200, 150, 100, 15, 17860)
+    assert FORKS.as_released(rank=5).rank == 5
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "budget",
+        "buffer",
+        "sketch_size",
+        "n_landmarks",
+        "rank",
+        "update_cycle",
+        "n_blocks",
+        "alpha",
+        "curvature",
+        "curvature_decay",
+        "eta",
+        "clip",
+        "kernel",
+        "loss",
+    ],
+)
+def test_the_names_of_the_symbols(name):
+    value = getattr(FORKS(), name)
+    assert FORKS(**{name: value}) == FORKS()
+
+
+def test_linear_algebra():
+    matrix = np.random.default_rng(0).normal(size=(12, 9))
+    decomposition = TISVD(rank=4).fit(matrix)
+    decomposition.update(np.ones((12, 1)), np.ones((9, 1)))
+    assert decomposition.U.shape == (12, 4)
+    assert decomposition.s.shape == (4,)
+    assert decomposition.V.shape == (9, 4)
+    assert callable(SJLT)

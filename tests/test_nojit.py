@@ -1,0 +1,72 @@
+"""All compiled code also runs as plain Python, which is how it is debugged."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+
+SCRIPT = """
+import numpy as np
+from scipy.sparse import csr_array
+
+import oracles
+from forks import _jit
+from forks._random import _uniform, integer, uniform
+from forks.kernels import Gaussian, Laplacian
+from forks.learners import FORKS, KOGD
+from forks.losses import Hinge, Logistic, SquaredHinge
+from forks_against_oracle import engine_run, oracle_kernel, oracle_loss, oracle_run
+
+assert not _jit.JIT
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(80, 4)) * (rng.random((80, 4)) < 0.6)
+y = np.sign(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=80))
+SIZES = dict(buffer=12, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7)
+
+
+def close(got, expected):
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+for kernel, loss in ((Gaussian(1.5), Hinge()), (Laplacian(2.0), Logistic())):
+    learner = KOGD(kernel=kernel, loss=loss)
+    expected = oracles.kogd(X, y, oracle_kernel(kernel), oracle_loss(loss), learner.eta)
+    for rows in (X, csr_array(X)):
+        close(engine_run(learner, rows, y)[0], expected)
+
+for learner in (
+    FORKS(kernel=Gaussian(1.5), loss=SquaredHinge(), n_blocks=2, **SIZES),
+    FORKS.as_released(kernel=Gaussian(1.5), **SIZES),
+    FORKS.as_published(kernel=Laplacian(2.0), n_rounds=80, **SIZES),
+):
+    result = oracle_run(learner, X, y)
+    assert result.switch_round is not None
+    assert len(result.update_rounds) >= 2
+    for rows in (X, csr_array(X)):
+        scores, engine = engine_run(learner, rows, y)
+        close(scores, result.scores)
+        close(engine.predict(rows[:5]), engine.predict(X[:5]))
+        assert not engine.compiled
+
+with np.errstate(over="ignore"):  # the generator counts modulo 2^64
+    state, same = np.array([5], np.int64), np.array([5], np.int64)
+    assert [float(uniform(state)) for _ in range(100)] == [_uniform(same) for _ in range(100)]
+    assert all(0 <= integer(state, 7) < 7 for _ in range(100))
+print("done")
+"""
+
+
+def test_without_compilation_everything_agrees_with_the_oracles():
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["done"]
