@@ -1,9 +1,9 @@
 """Run FORKS and its oracle on one stream, with the same sketch and the same landmarks."""
 
 import numpy as np
-import oracles
 
-from forks import kernels, losses
+import oracles
+from forks import kernels
 from forks._random import choose
 from forks.learners import FORKS
 from forks.learners._engine import Engine

@@ -39,7 +39,7 @@ def exact(function: Function) -> Function:
     return numba.njit(**OPTIONS | {"fastmath": {"contract"}})(function)
 
 
-class entry:  # noqa: N801 - a decorator
+class entry:
     """Compile a function that Python calls; `entry.over(*parts)` picks the right version.
 
     numba's disk cache notices an edit in the file that holds the function, but not in the files
@@ -57,6 +57,19 @@ class entry:  # noqa: N801 - a decorator
         else:
             if JIT:
                 self.stored._cache._cache_file._source_stamp = PACKAGE_DIGEST
+
+    def direct(self, *arguments: Any) -> Callable[..., Any]:
+        """Compile for these arguments and give the way in that does not look at types again.
+
+        Looking at the types of a nested tuple costs Python 3 microseconds a call. The caller must
+        hand over arguments of exactly these types from then on.
+        """
+        version: Any = self.over(*arguments)
+        if not JIT:
+            return version
+        signature = tuple(map(numba.typeof, arguments))
+        version.compile(signature)
+        return version.get_overload(signature)
 
     def over(self, *parts: Any) -> Callable[..., Any]:
         """Give the stored version if all (nested) parts are types of this package."""

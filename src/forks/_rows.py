@@ -122,9 +122,9 @@ def _squared_distances_sparse(x, points, n, out):
     capacity = columns.shape[1]
     for i in range(0, n, LANES):
         sums, met = splat(0.0), splat(0.0)
-        for entry in range(x.values.shape[0]):
-            z = load(columns, x.features[entry] * capacity + i)
-            difference = minus(splat(x.values[entry]), z)
+        for e in range(x.values.shape[0]):
+            z = load(columns, x.features[e] * capacity + i)
+            difference = minus(splat(x.values[e]), z)
             sums = fma(difference, difference, sums)
             met = fma(z, z, met)
         store_block(plus_positive(sums, minus(load(norms, i), met)), out, i)
@@ -145,9 +145,9 @@ def _inner_products_sparse(x, points, n, out):
     capacity = columns.shape[1]
     for i in range(0, n, LANES):
         sums = splat(0.0)
-        for entry in range(x.values.shape[0]):
-            z = load(columns, x.features[entry] * capacity + i)
-            sums = fma(splat(x.values[entry]), z, sums)
+        for e in range(x.values.shape[0]):
+            z = load(columns, x.features[e] * capacity + i)
+            sums = fma(splat(x.values[e]), z, sums)
         store_block(sums, out, i)
 
 
@@ -168,9 +168,9 @@ def _absolute_distances_sparse(x, points, n, out):
     capacity = columns.shape[1]
     for i in range(0, n, LANES):
         sums, met = splat(0.0), splat(0.0)
-        for entry in range(x.values.shape[0]):
-            z = load(columns, x.features[entry] * capacity + i)
-            sums = fma(splat(1.0), absolute(minus(splat(x.values[entry]), z)), sums)
+        for e in range(x.values.shape[0]):
+            z = load(columns, x.features[e] * capacity + i)
+            sums = fma(splat(1.0), absolute(minus(splat(x.values[e]), z)), sums)
             met = fma(splat(1.0), absolute(z), met)
         store_block(plus_positive(sums, minus(load(norms, capacity + i), met)), out, i)
 
@@ -189,9 +189,9 @@ def _store_dense(x, points, i):
 def _store_sparse(x, points, i):
     square, sum_ = splat(0.0), splat(0.0)
     points.columns[:, i] = 0.0
-    for entry in range(x.values.shape[0]):
-        points.columns[x.features[entry], i] = x.values[entry]
-        value = splat(x.values[entry])
+    for e in range(x.values.shape[0]):
+        points.columns[x.features[e], i] = x.values[e]
+        value = splat(x.values[e])
         square = fma(value, value, square)
         sum_ = fma(splat(1.0), absolute(value), sum_)
     points.norms[0, i] = first(square)

@@ -100,7 +100,7 @@ def splat(typing_context, number):
 
 @intrinsic
 def minus(typing_context, a, b):
-    """a - b."""
+    """A - b."""
 
     def code(context, builder, signature, arguments):
         return builder.fsub(*arguments)
@@ -110,7 +110,7 @@ def minus(typing_context, a, b):
 
 @intrinsic
 def plus_positive(typing_context, a, b):
-    """a + max(b, 0)."""
+    """A + max(b, 0)."""
 
     def code(context, builder, signature, arguments):
         a, b = arguments
@@ -122,7 +122,7 @@ def plus_positive(typing_context, a, b):
 
 @intrinsic
 def fma(typing_context, a, b, c):
-    """a b + c."""
+    """A b + c."""
 
     def code(context, builder, signature, arguments):
         return _call(builder, "fmuladd", *arguments)
@@ -198,9 +198,7 @@ def exp_minus(typing_context, x):
         halves = ir.VectorType(ir.IntType(32), LANES)
         exponent = builder.sext(builder.fptosi(n, halves), integers)
         exponent = builder.sub(ir.Constant(integers, [1023] * LANES), exponent)
-        scale = builder.bitcast(
-            builder.shl(exponent, ir.Constant(integers, [52] * LANES)), _vector
-        )
+        scale = builder.bitcast(builder.shl(exponent, ir.Constant(integers, [52] * LANES)), _vector)
         return builder.select(inside, builder.fmul(p, scale), _constant(0.0))
 
     return _block(_block), code

@@ -47,6 +47,7 @@ _LARGEST_SCALE = 1e300
 
 Kernel: TypeAlias = Any  # any NamedTuple registered with `kernel_row`
 
+
 @jit_dispatch
 def kernel_row(kernel, x, points, n, out):
     """Fill out[i] = k(x, x_i) for the first n of `points`; x is a dense or a sparse row.

@@ -33,7 +33,10 @@ def curvature(loss, f, y):
 class Hinge(NamedTuple):
     """max(0, 1 - y f)."""
 
-    task = "classification"
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "classification"
 
 
 @value.register(Hinge)
@@ -54,7 +57,10 @@ def _hinge_curvature(loss, f, y):
 class SquaredHinge(NamedTuple):
     """max(0, 1 - y f)^2."""
 
-    task = "classification"
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "classification"
 
 
 @value.register(SquaredHinge)
@@ -75,8 +81,15 @@ def _squared_hinge_curvature(loss, f, y):
 class Logistic(NamedTuple):
     """log(1 + exp(-y f)); its score is a log-odds."""
 
-    task = "classification"
-    probabilistic = True
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "classification"
+
+    @property
+    def probabilistic(self) -> bool:
+        """Is the score a log-odds?"""
+        return True
 
 
 @value.register(Logistic)
@@ -100,7 +113,10 @@ def _logistic_curvature(loss, f, y):
 class SquaredError(NamedTuple):
     """(f - y)^2 / 2."""
 
-    task = "regression"
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "regression"
 
 
 @value.register(SquaredError)
@@ -122,7 +138,11 @@ class EpsilonInsensitive(NamedTuple):
     """max(0, |f - y| - epsilon)."""
 
     epsilon: float = 0.1
-    task = "regression"
+
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "regression"
 
 
 @value.register(EpsilonInsensitive)
@@ -144,7 +164,11 @@ class Huber(NamedTuple):
     """(f - y)^2 / 2 up to |f - y| = delta, linear with the same slope beyond."""
 
     delta: float = 1.0
-    task = "regression"
+
+    @property
+    def task(self) -> str:
+        """Kind of problem that the loss is for."""
+        return "regression"
 
 
 @value.register(Huber)

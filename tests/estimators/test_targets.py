@@ -16,7 +16,7 @@ from small_streams import (
 )
 
 from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier, OnlineKernelRegressor
-from forks.kernels import Gaussian, Linear
+from forks.kernels import Gaussian
 from forks.learners import FORKS, KOGD
 from forks.losses import Hinge, Logistic, SquaredError
 
@@ -101,7 +101,7 @@ def test_labels_of_another_type_but_equal_value():
 
 def test_a_score_of_zero_answers_the_second_class():
     # With a linear kernel the row of zeros has score 0 whatever was learned.
-    model = OnlineKernelClassifier(KOGD(kernel=Linear())).fit(X, np.array(["a", "b"])[Y])
+    model = classifier(kernel="linear").fit(X, np.array(["a", "b"])[Y])
     zero = np.zeros((1, 4))
     assert model.decision_function(zero)[0] == 0.0
     assert model.predict(zero)[0] == "b"

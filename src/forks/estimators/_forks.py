@@ -8,7 +8,6 @@ from forks.estimators._bandwidth import MedianRule
 from forks.estimators._online import median_rule_for
 from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
 from forks.learners import FORKS
-from forks.learners._protocol import Learner
 
 KERNELS = {"rbf": Gaussian, "laplacian": Laplacian, "poly": Polynomial, "linear": Linear}
 CLASSIFICATION = {
@@ -70,8 +69,8 @@ class ForksParameters:
 
     _losses: dict[str, Any]
 
-    def _learner(self) -> Learner:
+    def _learner(self) -> FORKS:
         return learner_from(self, self._losses)
 
-    def _median_rule(self, learner: Learner) -> MedianRule | None:
-        return median_rule_for(learner) if _asks_for_median(self) else None
+    def _median_rule(self) -> MedianRule | None:
+        return median_rule_for(self._learner()) if _asks_for_median(self) else None

@@ -35,7 +35,7 @@ class OnlineEstimator(BaseEstimator):
         """Give the configuration."""
         raise NotImplementedError
 
-    def _median_rule(self, learner: Learner) -> MedianRule | None:
+    def _median_rule(self) -> MedianRule | None:
         """Give the rule that sets the bandwidth from data, if one is asked for."""
         raise NotImplementedError
 
@@ -136,7 +136,7 @@ class OnlineEstimator(BaseEstimator):
         learner = self._learner()
         n_outputs = self._start(y if weights is None else y[weights > 0], classes)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self._median = self._median_rule(learner)
+        self._median = self._median_rule()
         self.engine_ = Engine(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
 
     def _learn(self, X: Any, y: Any, weights: Vector | None) -> Matrix:
@@ -224,7 +224,7 @@ class AnyLearner:
             raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
         return learner
 
-    def _median_rule(self, learner: Learner) -> MedianRule | None:
+    def _median_rule(self) -> MedianRule | None:
         return median_rule_for(self._default) if self.learner is None else None
 
 

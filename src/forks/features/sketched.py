@@ -28,6 +28,7 @@ randomized sketching for online kernel learning", ICML 2019.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from forks._jit import njit
@@ -40,6 +41,8 @@ from forks.typing import Counter, Matrix, Vector
 
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
 _EPSILON = float(np.finfo(np.float64).eps)
+_FACTORISE_EVERY = 500  # updates: rounding errors of the factors grow with each
+_TINY = 1e-150
 
 
 class SketchPlan(NamedTuple):
@@ -49,6 +52,7 @@ class SketchPlan(NamedTuple):
     n_landmarks: int  # s_m
     rank: int  # k
     n_blocks: int  # D of the SJLT
+    capacity: int  # points in the list
     cut: float  # relative cut of the pseudo-inverse
     growing: bool  # do update points join the list of points?
     refreshed: bool  # do they replace landmarks?
@@ -65,12 +69,15 @@ class FeatureMap(NamedTuple):
 class Sketch(NamedTuple):
     """What it takes to update a map; kept from the compiled rounds, which do not need it."""
 
-    cross: Matrix  # (s_p, s_m)  Phi_pm
-    Q: Matrix  # (s_p, s_m)  Phi_pm = Q R; empty if s_p < s_m
-    R: Matrix  # (s_m, s_m)
-    vectors: Matrix  # (s_p, k)    V
-    values: Vector  # (k,)        Sigma, with signs: truncation can make Phi_pp indefinite
-    inner: Matrix  # (s_p, s_p)  Phi_pp; empty if only its decomposition is kept
+    columns: Counter  # (capacity D,)     where the sketch rows of the points have their entries
+    signs: Matrix  # (capacity, D)     and which
+    cross: Matrix  # (s_p, s_m)        Phi_pm
+    size: Vector  # (1,)              |Phi_pm| when it was last factorised
+    Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.factor`; LAPACK wants columns
+    R_transposed: Matrix  # (s_m, s_m)
+    vectors: Matrix  # (s_p, k)          V
+    values: Vector  # (k,)              Sigma, with signs: truncation can make Phi_pp indefinite
+    inner: Matrix  # (s_p, s_p)        Phi_pp; empty if only its decomposition is kept
 
 
 def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[int, ...]]:
@@ -82,14 +89,17 @@ def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[
 def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
     """Shapes of a `Sketch` field of a state, for `forks._memory.allocate`."""
     s_p, s_m, k = plan.sketch_size, plan.n_landmarks, plan.rank
-    tall, full = s_p >= s_m, not plan.incremental
+    inner = 0 if plan.incremental else s_p
     return {
+        f"{name}.columns": (plan.capacity * plan.n_blocks,),
+        f"{name}.signs": (plan.capacity, plan.n_blocks),
         f"{name}.cross": (s_p, s_m),
-        f"{name}.Q": (s_p * tall, s_m * tall),
-        f"{name}.R": (s_m * tall, s_m * tall),
+        f"{name}.size": (1,),
+        f"{name}.Q_transposed": (s_m, s_p + s_m),
+        f"{name}.R_transposed": (s_m, s_m),
         f"{name}.vectors": (s_p, k),
         f"{name}.values": (k,),
-        f"{name}.inner": (s_p * full, s_p * full),
+        f"{name}.inner": (inner, inner),
     }
 
 
@@ -120,16 +130,17 @@ def build(
     X = dense_points(points, n)
     K = kernel_block(kernel, X, points, n)
     rows = SJLT(plan.sketch_size, plan.n_blocks, seed)
-    half = rows.sketch(K)  # S_p' K
+    columns, signs = rows.entries(0, n)
+    sketch.columns[: columns.size], sketch.signs[:n] = columns.ravel(), signs
     for i, number in enumerate(chosen):
         copy_point(points, int(number), feature_map.landmarks, i)
+    half = rows.sketch(K)  # S_p' K
     sketch.cross[:] = half[:, chosen]
-    if sketch.Q.size:
-        sketch.Q[:], sketch.R[:] = factorise(sketch.cross)
+    _factorise(plan, sketch)
     inner = rows.sketch(half.T)
     if not plan.incremental:
         sketch.inner[:] = inner
-    _decompose(plan, sketch, inner)
+    _decompose(plan, sketch, inner, psd=True)
     _refresh_map(plan, feature_map, sketch)
 
 
@@ -139,7 +150,6 @@ def join(
     sketch: Sketch,
     kernel: Kernel,
     points: Points,
-    capacity: int,
     x: Vector,
     number: int,
     n_updates: int,
@@ -147,64 +157,57 @@ def join(
 ) -> None:
     """Update the map with point x, the `number`-th of the stream's points (from 0).
 
-    The list of points is a ring of `capacity`: when it is full, the oldest point makes room for
-    x, in `points` and in the sketch. `n_updates` is the number of earlier updates.
+    The list of points is a ring: when it is full, the oldest point makes room for x, in `points`
+    and in the sketch. Beyond the ring, `points` has one more place, where x waits meanwhile.
+    `n_updates` is the number of earlier updates.
     """
+    capacity, landmarks = plan.capacity, feature_map.landmarks
+    n = min(number, capacity)
     slot = number % capacity
-    latest = number - 1 if plan.growing else capacity - 1
-    n = min(latest + 1, capacity)
-    slots = np.arange(n)
-    numbers = latest - (latest - slots) % capacity  # which point each slot holds
-    rows = SJLT(plan.sketch_size, plan.n_blocks, seed)
-    columns, values = rows.entries(int(numbers.min()), int(numbers.max()) + 1)
-    columns, values = columns[numbers - numbers.min()], values[numbers - numbers.min()]
-
-    def sketched(psi: Vector) -> Vector:  # S_p' psi
-        weights = values * psi[:, None]
-        return np.bincount(columns.ravel(), weights.ravel(), plan.sketch_size)
-
+    column, sign = SJLT(plan.sketch_size, plan.n_blocks, seed).entries(number, number + 1)
+    s = np.zeros(plan.sketch_size)
+    s[column[0]] = sign[0]
+    store_point(x, points, capacity)
+    values = kernel_block(kernel, x.reshape(1, -1), points, capacity + 1)[0]
+    psi, k_xx = values[:n], float(values[capacity])
     E, J = [], []
-    x_row = x.reshape(1, -1)
-    psi = kernel_block(kernel, x_row, points, n)[0]
     if plan.growing and number >= capacity:  # the oldest leaves
         old = np.ascontiguousarray(points.columns[:, slot])
         psi_old = kernel_block(kernel, old.reshape(1, -1), points, n)[0]
         k_old, psi_old[slot], psi[slot] = psi_old[slot], 0.0, 0.0
-        s_old = rows.row(number - capacity)
-        E += [s_old, sketched(psi_old)]
+        s_old = np.zeros(plan.sketch_size)
+        s_old[_columns(sketch, n)[slot]] = sketch.signs[slot]
+        E += [s_old, _sketched(sketch, psi_old)]
         J += [-k_old, -1.0]
-        _add_row(feature_map.landmarks, sketch, kernel, -s_old, old)
-    psi_sketched = sketched(psi)
-    k_new = _self_value(kernel, x)
-    s_new = rows.row(number)
-    E += [s_new, psi_sketched]
-    J += [k_new, 1.0]
-    _add_row(feature_map.landmarks, sketch, kernel, s_new, x)
+        _add_row(landmarks, sketch, kernel, -s_old, old)
+    psi_sketched = _sketched(sketch, psi)
+    E += [s, psi_sketched]
+    J += [k_xx, 1.0]
+    _add_row(landmarks, sketch, kernel, s, x)
     if plan.growing:
-        store_point(x, points, slot)
+        copy_point(points, capacity, points, slot)
+        _columns(sketch, capacity)[slot], sketch.signs[slot] = column[0], sign[0]
     if plan.refreshed:
-        _replace_landmark(feature_map.landmarks, sketch, n_updates % plan.n_landmarks, x, psi_sketched + k_new * s_new)
-
-    change = np.column_stack(E)
-    middle = np.zeros((len(J), len(J)))  # blocks [[k, 1], [1, 0]], with the sign of join or leave
-    for i in range(0, len(J), 2):
-        middle[i, i], middle[i, i + 1], middle[i + 1, i] = J[i], J[i + 1], J[i + 1]
-    if plan.incremental:
-        vectors, eigenvalues = eigen_update(
-            sketch.vectors, sketch.values, change, middle
-        )
-        sketch.vectors[:], sketch.values[:] = vectors, eigenvalues
-    else:
-        sketch.inner[:] += change @ middle @ change.T
-        _decompose(plan, sketch, sketch.inner)
+        which = n_updates % plan.n_landmarks
+        copy_point(points, capacity, landmarks, which)
+        _replace_column(sketch, which, psi_sketched + k_xx * s)
+    _update_decomposition(plan, sketch, np.column_stack(E), J)
+    if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
+        _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
 
 
-def _self_value(kernel: Kernel, x: Vector) -> float:
-    """k(x, x)."""
-    alone = Points(np.zeros((x.shape[0], LANES)), np.zeros((2, LANES)))
-    store_point(x, alone, 0)
-    return float(kernel_block(kernel, x.reshape(1, -1), alone, 1)[0, 0])
+def _columns(sketch: Sketch, n: int) -> NDArray[np.int64]:
+    """Columns of the entries of the first n sketch rows, (n, D)."""
+    return sketch.columns.reshape(sketch.signs.shape)[:n]
+
+
+def _sketched(sketch: Sketch, psi: Vector) -> Vector:
+    """S_p' psi."""
+    n = psi.shape[0]
+    weights = sketch.signs[:n] * psi[:, None]
+    found = np.bincount(_columns(sketch, n).ravel(), weights.ravel(), sketch.cross.shape[0])
+    return np.asarray(found, dtype=np.float64)
 
 
 def _add_row(landmarks: Points, sketch: Sketch, kernel: Kernel, s: Vector, x: Vector) -> None:
@@ -212,29 +215,48 @@ def _add_row(landmarks: Points, sketch: Sketch, kernel: Kernel, s: Vector, x: Ve
     k_m = kernel_block(kernel, x.reshape(1, -1), landmarks, sketch.cross.shape[1])[0]
     touched = np.flatnonzero(s)
     sketch.cross[touched] += s[touched, None] * k_m
-    if sketch.Q.size:
-        rank_one_update(sketch.Q, sketch.R, s, k_m)
+    rank_one_update(sketch.Q_transposed.T, sketch.R_transposed.T, s, k_m)
 
 
-def _replace_landmark(
-    landmarks: Points, sketch: Sketch, which: int, x: Vector, column: Vector
-) -> None:
-    """Make x a landmark; its column of Phi_pm is S_p' times its kernel values to the points."""
+def _replace_column(sketch: Sketch, which: int, column: Vector) -> None:
+    """A new landmark's column of Phi_pm is S_p' times its kernel values to the points."""
     change = column - sketch.cross[:, which]
     sketch.cross[:, which] = column
-    store_point(x, landmarks, which)
-    if sketch.Q.size:
-        unit = np.zeros(sketch.cross.shape[1])
-        unit[which] = 1.0
-        rank_one_update(sketch.Q, sketch.R, change, unit)
+    unit = np.zeros(sketch.cross.shape[1])
+    unit[which] = 1.0
+    rank_one_update(sketch.Q_transposed.T, sketch.R_transposed.T, change, unit)
 
 
-def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix) -> None:
+def _update_decomposition(plan: SketchPlan, sketch: Sketch, E: Matrix, J: list[float]) -> None:
+    """Phi_pp += E J E', with J in blocks [[k, 1], [1, 0]], negative for a point that leaves."""
+    middle = np.zeros((len(J), len(J)))
+    for i in range(0, len(J), 2):
+        middle[i, i], middle[i, i + 1], middle[i + 1, i] = J[i], J[i + 1], J[i + 1]
+    if plan.incremental:
+        vectors, values = eigen_update(sketch.vectors, sketch.values, E, middle)
+        sketch.vectors[:], sketch.values[:] = vectors, values
+    else:
+        sketch.inner[:] += E @ middle @ E.T
+        _decompose(plan, sketch, sketch.inner)
+
+
+def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = False) -> None:
     """Take the k eigenpairs of Phi_pp that are largest in absolute value, from scratch."""
-    values, vectors = eigh(inner)
-    largest = np.argsort(-np.abs(values), kind="stable")[: plan.rank]
+    n, k = plan.sketch_size, plan.rank
+    values, vectors = eigh(inner, subset_by_index=[n - k, n - 1] if psd else None)
+    largest = np.argsort(-np.abs(values), kind="stable")[:k]
     sketch.vectors[:] = vectors[:, largest]
     sketch.values[:] = values[largest]
+
+
+def _size(sketch: Sketch) -> float:
+    return max(float(np.linalg.norm(sketch.cross)), _TINY)
+
+
+def _factorise(plan: SketchPlan, sketch: Sketch) -> None:
+    Q, R = factorise(sketch.cross, plan.cut)
+    sketch.Q_transposed[:], sketch.R_transposed[:] = Q.T, R.T
+    sketch.size[0] = _size(sketch)
 
 
 def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> None:
@@ -242,6 +264,5 @@ def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> N
     sizes = np.abs(sketch.values)  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
     target = sketch.vectors * np.sqrt(sizes)
-    feature_map.Z[:, : plan.rank] = apply_pinv(
-        sketch.cross, sketch.Q, sketch.R, target, plan.cut
-    )
+    Z = apply_pinv(sketch.Q_transposed.T, sketch.R_transposed.T, target)
+    feature_map.Z[:, : plan.rank] = Z if np.isfinite(Z).all() else 0.0

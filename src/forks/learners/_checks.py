@@ -23,9 +23,10 @@ def whole(name: str, value: Any, low: int, high: int | None = None, high_name: s
     """Ask for a whole number between two bounds, both allowed."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
-    if value < low:
+    number = int(value)
+    if number < low:
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
-    if high is not None and value > high:
+    if high is not None and number > high:
         raise ValueError(f"{name} must be at most {high_name or 'its bound'} ({high}), got {value}")
 
 

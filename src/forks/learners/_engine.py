@@ -42,9 +42,12 @@ class Engine:
         self.rule = self.learner.rule()
         self._run = run.over(self.rule)
         self._score_rows = score_rows.over(self.rule)
+        self._one_row = np.zeros((1, self.n_features))
         self._one_score = np.zeros((1, self.n_outputs))
         self._one_weight = np.ones(1)
         self._one_target = np.zeros((1, self.n_outputs))
+        self._run_one: Any = None  # made at the first call
+        self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("learner", "n_features", "n_outputs", "memory")
@@ -67,15 +70,16 @@ class Engine:
         self._drive(rows_from(X), y, weights, scores)
         return scores
 
-    def _drive(self, X: Any, y: Matrix, weights: Vector, scores: Matrix) -> None:
+    def _drive(self, X: Any, y: Matrix, weights: Vector, scores: Matrix, run: Any = None) -> None:
+        run = self._run if run is None else run
         n = y.shape[0]
         self.memory = self.learner.reserve(self.memory, n)
         floats, ints = self.memory
-        t = self._run(self.rule, floats, ints, X, y, weights, scores, 0)
+        t = run(self.rule, floats, ints, X, y, weights, scores, 0)
         while t < n:
             with one_thread():
                 self.learner.handle(self.memory, dense_row(X, t, self.n_features))
-            t = self._run(self.rule, floats, ints, X, y, weights, scores, t)
+            t = run(self.rule, floats, ints, X, y, weights, scores, t)
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
@@ -86,17 +90,25 @@ class Engine:
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        scores, targets, weights = self._one_score, self._one_target, self._one_weight
+        row, scores = self._one_row, self._one_score
+        targets, weights = self._one_target, self._one_weight
+        row[0] = x
         targets[0, 0] = y
         weights[0] = weight
-        self._drive(x.reshape(1, -1), targets, weights, scores)
+        if self._run_one is None:
+            self._run_one = run.direct(self.rule, *self.memory, row, targets, weights, scores, 0)
+        self._drive(row, targets, weights, scores, self._run_one)
         return float(scores[0, 0])
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
+        row, scores = self._one_row, self._one_score
+        row[0] = x
+        if self._score_one is None:
+            self._score_one = score_rows.direct(self.rule, *self.memory, row, scores)
         floats, ints = self.memory
-        self._score_rows(self.rule, floats, ints, x.reshape(1, -1), self._one_score)
-        return float(self._one_score[0, 0])
+        self._score_one(self.rule, floats, ints, row, scores)
+        return float(scores[0, 0])
 
     @property
     def compiled(self) -> bool:

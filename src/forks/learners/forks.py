@@ -24,6 +24,7 @@ parameters below offer both; `as_published` and `as_released` set them.
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,7 +34,8 @@ from forks._jit import njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._random import choose
 from forks._rows import Points, dense_points, point_shapes, store
-from forks._simd import LANES, fma, load, padded, splat, store as store_block, total
+from forks._simd import LANES, fma, load, padded, splat, total
+from forks._simd import store as store_block
 from forks.features.sketched import (
     FeatureMap,
     Sketch,
@@ -112,7 +114,7 @@ class FORKS(Learner):
     decomposition : {"tisvd", "svd"}
         Incremental, or a full decomposition at every update round.
     cut : float
-        Relative cut of the pseudo-inverse of Phi_pm.
+        Relative cut of the pseudo-inverse of Phi_pm (a smooth one, see `forks.linalg.factor`).
     """
 
     kernel: Kernel = Gaussian()
@@ -264,7 +266,10 @@ class FORKS(Learner):
 
     def sizes(self) -> "FORKSSizes":
         """Give the sizes with None filled in."""
+        return self._sizes
 
+    @cached_property
+    def _sizes(self) -> "FORKSSizes":
         def given(value: int | None, default: int) -> int:
             return default if value is None else value
 
@@ -282,12 +287,17 @@ class FORKS(Learner):
 
     def plan(self) -> SketchPlan:
         """Give the part of the configuration that shapes the feature map."""
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> SketchPlan:
         sizes = self.sizes()
         return SketchPlan(
             sizes.sketch_size,
             sizes.n_landmarks,
             sizes.rank,
             self.n_blocks,
+            sizes.max_points if self.sketch_points == "growing" else sizes.buffer,
             self.cut,
             growing=self.sketch_points == "growing",
             refreshed=self.landmarks == "refreshed",
@@ -296,6 +306,10 @@ class FORKS(Learner):
 
     def rule(self) -> "FORKSRule":
         """Give what compiled code needs."""
+        return self._rule
+
+    @cached_property
+    def _rule(self) -> "FORKSRule":
         return FORKSRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
@@ -319,7 +333,7 @@ class FORKS(Learner):
         shapes = {
             "hot.counts": (len(Count._fields),),
             "hot.steps": (n_outputs,),
-            **point_shapes("hot.points", n_features, self._capacity()),
+            **point_shapes("hot.points", n_features, plan.capacity + 1),
             "hot.alpha": (n_outputs, padded(sizes.buffer)),
             **map_shapes("hot.map", plan, n_features),
             "hot.w": (n_outputs, width),
@@ -334,11 +348,7 @@ class FORKS(Learner):
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now, landmarks among them."""
         state = memory_of(memory).hot
-        return min(int(state.counts[COUNT.stored]), self._capacity())
-
-    def _capacity(self) -> int:
-        sizes = self.sizes()
-        return sizes.max_points if self.sketch_points == "growing" else sizes.buffer
+        return min(int(state.counts[COUNT.stored]), self.plan().capacity)
 
     def handle(self, memory: Memory, x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
@@ -351,7 +361,7 @@ class FORKS(Learner):
 
     def _switch(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
         plan, n = self.plan(), self.sizes().buffer
-        kernel = check_kernel(self.kernel)
+        kernel = self._rule.kernel
         chosen = choose(random[:1], n, plan.n_landmarks)
         build(plan, state.map, sketch, kernel, state.points, n, int(random[1]), chosen)
         self._forget(state)
@@ -370,12 +380,13 @@ class FORKS(Learner):
         state.counts[COUNT.stage] = 2
 
     def _update(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
-        plan, kernel, counts = self.plan(), check_kernel(self.kernel), state.counts
-        before = FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
+        plan, kernel, counts = self.plan(), self._rule.kernel, state.counts
+        if self.on_update == "carry":
+            before = FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
         updates = int(counts[COUNT.updates])
         number = self.sizes().buffer + updates
-        points, capacity, seed = state.points, self._capacity(), int(random[1])
-        join(plan, state.map, sketch, kernel, points, capacity, x, number, updates, seed)
+        seed = int(random[1])
+        join(plan, state.map, sketch, kernel, state.points, x, number, updates, seed)
         counts[COUNT.updates] += 1
         counts[COUNT.stored] += plan.growing
         if self.on_update == "carry":
@@ -384,7 +395,7 @@ class FORKS(Learner):
             self._forget(state)
 
     def _forget(self, state: "FORKSState") -> None:
-        """w = 0, A = alpha I."""
+        """W = 0, A = alpha I."""
         state.w[:] = 0.0
         state.roots[:] = np.eye(*state.roots.shape[1:]) / math.sqrt(self.alpha)
         state.steps[:] = 0
@@ -412,7 +423,7 @@ class FORKS(Learner):
 
     def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
         landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
-        return kernel_block(check_kernel(self.kernel), X, landmarks, Z.shape[0]) @ Z
+        return kernel_block(self._rule.kernel, X, landmarks, Z.shape[0]) @ Z
 
 
 class FORKSSizes(NamedTuple):
@@ -501,7 +512,7 @@ def _ridge(F: Matrix, G: Matrix) -> Matrix:
     """Solve F B = G by ridge regression."""
     gram = F.T @ F
     gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * np.linalg.norm(gram, 2)
-    return np.linalg.solve(gram, F.T @ G)
+    return np.asarray(np.linalg.solve(gram, F.T @ G), dtype=np.float64)
 
 
 @workspace.register(FORKSRule)
@@ -581,11 +592,13 @@ def _newton_round(rule, state, work, x, y, weight, out):
     write_features(rule.kernel, state.map, x, work.row, phi)
     resumed = counts[COUNT.event] == RESUME
     lost = False
+    solved, q = -1, 0.0  # the output whose A^-1 phi is in `work`, and its phi'A^-1 phi
     for o in range(state.w.shape[0]):
         w = state.w[o]
         z = _finite(_dot(w, phi, phi.shape[0]))
         if rule.project_next and not resumed and abs(z) > rule.clip:
             q = solve(state.roots[o], phi, work.f, work.u)
+            solved = o
             if q > 0.0:
                 _move(w, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
@@ -606,7 +619,12 @@ def _newton_round(rule, state, work, x, y, weight, out):
             if abs(phi[j]) < _TINY:
                 phi[j] = 0.0
         for o in range(state.w.shape[0]):
-            _newton_step(rule, state, work, o, y[o], weight)
+            gain = rule.step_size * weight * slope(rule.loss, work.z[o], y[o])  # g = gain phi
+            if gain != 0.0:
+                if o != solved:
+                    q = solve(state.roots[o], phi, work.f, work.u)
+                    solved = o
+                _newton_step(rule, state, work, o, gain, q)
 
 
 @njit
@@ -620,14 +638,11 @@ def _update_is_due(rule, counts, lost):
 
 
 @njit
-def _newton_step(rule, state, work, o, y, weight):
-    root, phi, z = state.roots[o], work.phi, work.z[o]
-    gain = rule.step_size * weight * slope(rule.loss, z, y)  # g = gain phi
-    if gain == 0.0:
-        return
+def _newton_step(rule, state, work, o, gain, q):
+    """Take the step of output o, with q = phi'A^-1 phi and A^-1 phi in `work.u`."""
+    root, z = state.roots[o], work.z[o]
     t = state.steps[o] + 1
     c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
-    q = solve(root, phi, work.f, work.u)
     grown = 1.0 + c * q  # A^-1 phi shrinks by it when A gets c phi phi'
     move = -gain / grown if rule.curvature_first else -gain
     if not rule.project_next and q > 0.0:
