@@ -237,6 +237,6 @@ def rows_from(X: Any) -> Any:
     """Turn a chunk (C-ordered float64 array, or CSR) into what compiled code takes."""
     if isinstance(X, np.ndarray):
         return X
-    return SparseRows(
-        X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    )
+    small = max(X.nnz, X.shape[1]) < 2**31
+    kind = np.int32 if small else np.int64
+    return SparseRows(X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False))

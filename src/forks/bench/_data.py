@@ -65,8 +65,8 @@ def settings_of(learner: FORKS) -> dict[str, Any]:
     return {"kernel": str(learner.kernel), **learner.sizes()._asdict()}
 
 
-def new_engine(learner: FORKS, n_features: int) -> Engine:
-    return Engine(learner, n_features, 1, np.random.default_rng(SEED))
+def new_engine(learner: FORKS, n_features: int, seed: int = SEED) -> Engine:
+    return Engine(learner, n_features, 1, np.random.default_rng(seed))
 
 
 @cache

@@ -13,7 +13,7 @@ class Effort:
     repeats: int = 7
     data: Callable[[], Stream] = cod_rna
     rows: int = 59_535  # of the stream, for whole passes
-    oracle_rows: int = 6_000
+    oracle_rows: int = 59_535
     call_rows: int = 10_000  # one Python call each
     estimator_rows: int = 1_000
     event_rows: int = 2_000  # with an update round every 20
@@ -38,6 +38,7 @@ FULL = Effort()
 QUICK = Effort(
     repeats=3,
     rows=20_000,
+    oracle_rows=6_000,
     call_rows=3_000,
     estimator_rows=200,
     event_rows=1_200,

@@ -44,10 +44,13 @@ class MedianRule:
         """Is the bandwidth final?"""
         return self.seen >= self.last
 
-    def see(self, X: Any) -> float:
-        """Take the next `rows_to_go` rows (or what there is); give the bandwidth."""
+    def see(self, X: Any) -> float | None:
+        """Take the next rows, `rows_to_go` at most; give the bandwidth if it is to be set now."""
         self.rows.append(X.copy())
         self.seen += X.shape[0]
+        power_of_two = self.seen & (self.seen - 1) == 0
+        if self.seen < 2 or not (power_of_two or self.settled):
+            return None
         stack = sparse.vstack if sparse.issparse(X) else np.vstack
         self.rows = [stack(self.rows)]
         return median_distance(self.rows[0], self.metric)

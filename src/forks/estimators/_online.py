@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forks.estimators._bandwidth import MedianRule
 from forks.kernels import Gaussian, Laplacian
@@ -42,8 +42,8 @@ class OnlineEstimator(BaseEstimator):
     def _targets(self, y: Any) -> Matrix:
         raise NotImplementedError
 
-    def _start(self, y: Any, classes: Any) -> int:
-        """Look at the first labels; give the number of outputs."""
+    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+        """Look at the first labels (`counted`: those with a weight); give the number of outputs."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -54,12 +54,11 @@ class OnlineEstimator(BaseEstimator):
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
-            Factors of the loss of each row; a row of weight 0 teaches nothing.
+            Factors of the loss of each row; a row of weight 0 is scored and not learned.
         """
         with self._unchanged_on_error():
             X, y, weights = self._check(X, y, sample_weight, first=True)
-            self._begin(X, y, weights, None)
-            self._learn(X, y, weights)
+            self._learn(X, self._begin(X, y, weights, None), weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -92,15 +91,16 @@ class OnlineEstimator(BaseEstimator):
             As `decision_function` or `predict` would have given them just before that round.
         """
         first = not hasattr(self, "engine_")
-        if _is_empty(X):
+        if _is_empty(X) and _is_empty(y):
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
         with self._unchanged_on_error():
             X, y, weights = self._check(X, y, sample_weight, first)
             if first:
-                self._begin(X, y, weights, classes)
+                targets = self._begin(X, y, weights, classes)
             else:
                 self._check_classes(classes)
-            return self._shaped(self._learn(X, y, weights))
+                targets = self._targets(y)
+            return self._shaped(self._learn(X, targets, weights))
 
     def _check_classes(self, classes: Any) -> None:
         """Check that `classes` of a later call are those of the first."""
@@ -122,25 +122,26 @@ class OnlineEstimator(BaseEstimator):
         X, y = validate_data(
             self, X, y, reset=first, y_numeric=self._numeric_labels, **_FORM, force_writeable=True
         )
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            if first and not sample_weight.any():
-                raise ValueError("sample_weight: all weights are zero")
-        return _canonical(X), y, sample_weight
+        weights = None if sample_weight is None else _weights(sample_weight, X.shape[0])
+        if first and weights is not None and not weights.any():
+            raise ValueError("sample_weight: all weights are zero")
+        return _canonical(X), y, weights
 
     _numeric_labels = False
 
-    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> None:
+    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> Matrix:
+        """Make a new engine; give the targets of the first rows."""
         learner = self._learner()
-        n_outputs = self._start(y if weights is None else y[weights > 0], classes)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self._median = self._median_rule()
-        self.engine_ = Engine(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
-
-    def _learn(self, X: Any, y: Any, weights: Vector | None) -> Matrix:
+        n_outputs = self._start(y, classes, None if weights is None else weights > 0)
+        if n_outputs > 1 and not learner.multi_output:
+            raise ValueError(f"{type(learner).__name__} learns two classes, got {n_outputs}")
         targets = self._targets(y)
+        self._median = self._median_rule()
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        self.engine_ = Engine(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
+        return targets
+
+    def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         if not self.engine_.compiled:
             logger.info("compiling for %s, once per machine", self.engine_.rule)
         parts, start, n = [], 0, X.shape[0]
@@ -148,7 +149,9 @@ class OnlineEstimator(BaseEstimator):
             stop = min(start + self._median.rows_to_go, n)
             rows = slice(start, stop)
             parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
-            self._set_bandwidth(self._median.see(X[rows]))
+            bandwidth = self._median.see(X[rows])
+            if bandwidth is not None:
+                self._set_bandwidth(bandwidth)
             if self._median.settled:
                 self._median = None
             start = stop
@@ -196,12 +199,25 @@ _FORM = {
     "dtype": np.float64,
     "order": "C",
     "accept_sparse": "csr",
-    "accept_large_sparse": False,
+    "accept_large_sparse": True,
 }
 
 
-def _is_empty(X: Any) -> bool:
-    return (X.shape[0] if hasattr(X, "shape") and len(X.shape) == 2 else len(X)) == 0
+def _is_empty(part: Any) -> bool:
+    shape = getattr(part, "shape", None)
+    return shape[0] == 0 if shape else isinstance(part, list | tuple) and len(part) == 0
+
+
+def _weights(sample_weight: Any, n_rows: int) -> Vector:
+    """Check weights, one per row: finite and not negative."""
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True
+    )
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape is {weights.shape}, expected {(n_rows,)}")
+    if np.any(weights < 0):
+        raise ValueError(f"Negative values in sample_weight: {weights.min()}")
+    return np.ascontiguousarray(weights)
 
 
 def _canonical(X: Any) -> Any:
@@ -209,6 +225,8 @@ def _canonical(X: Any) -> Any:
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+        if not np.isfinite(X.data).all():
+            raise ValueError("X has entries given twice whose sum is not finite")
     return X
 
 

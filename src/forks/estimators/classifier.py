@@ -50,16 +50,17 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
     def _loss(self) -> Any:
         return getattr(self._learner(), "loss", None)
 
-    def _start(self, y: Any, classes: Any) -> int:
+    def _start(self, y: Any, classes: Any, counted: Any) -> int:
         loss = self._loss()
         if getattr(loss, "task", "classification") != "classification":
             raise ValueError(f"loss must be a classification loss, got {loss!r}")
         check_classification_targets(y)
         labels = np.unique(y if classes is None else np.asarray(classes))
-        if labels.shape[0] < 2:
+        seen = labels if counted is None or classes is not None else np.unique(y[counted])
+        if seen.shape[0] < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes, got one class: "
-                f"{labels.tolist()}; give `classes` if others will come"
+                f"{seen.tolist()}; give `classes` if others will come"
             )
         self.classes_ = labels
         return 1 if labels.shape[0] == 2 else labels.shape[0]

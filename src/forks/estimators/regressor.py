@@ -39,16 +39,19 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
         self.learner = learner
         self.random_state = random_state
 
-    def _start(self, y: Any, classes: Any) -> int:
+    def _check_classes(self, classes: Any) -> None:
         if classes is not None:
             raise ValueError(f"classes is for classifiers, got {classes!r}")
+
+    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+        self._check_classes(classes)
         loss = getattr(self._learner(), "loss", None)
         if getattr(loss, "task", "regression") != "regression":
             raise ValueError(f"loss must be a regression loss, got {loss!r}")
         return 1
 
     def _targets(self, y: Any) -> Matrix:
-        return np.ascontiguousarray(y, dtype=np.float64).reshape(-1, 1)
+        return np.array(y, dtype=np.float64).reshape(-1, 1)  # a writable copy
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets."""
@@ -57,6 +60,8 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
 
 class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
     """FORKS as a regressor: one pass, bounded memory, second order, nonlinear.
+
+    Targets should be of about unit size or larger: the first steps are too long for smaller ones.
 
     Parameters
     ----------

@@ -237,9 +237,10 @@ class FORKS(Learner):
         check_kernel(self.kernel)
         check_loss(self.loss)
         whole("budget", self.budget, 1)
+        for name in ("buffer", "sketch_size", "n_landmarks", "rank", "max_points"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), 1)
         sizes = self.sizes()
-        whole("buffer", sizes.buffer, 1)
-        whole("sketch_size", sizes.sketch_size, 1)
         whole("n_landmarks", sizes.n_landmarks, 1, sizes.buffer, "the buffer")
         whole("rank", sizes.rank, 1, sizes.n_landmarks, "n_landmarks")
         whole("rank", sizes.rank, 1, sizes.sketch_size, "sketch_size")
@@ -411,6 +412,10 @@ class FORKS(Learner):
         old, new = self._features(before, X), self._features(state.map, X)
         fit = _ridge(new, old)
         transfer = _ridge(old, new).T
+        if not (np.isfinite(fit).all() and np.isfinite(transfer).all()):  # beyond all bounds
+            state.counts[COUNT.refused] += 1
+            self._forget(state)
+            return
         k = fit.shape[0]
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
             w[:] = fit @ w
@@ -509,10 +514,13 @@ attach.register(FORKSRule)(compiled_viewer(FORKSState))
 
 
 def _ridge(F: Matrix, G: Matrix) -> Matrix:
-    """Solve F B = G by ridge regression."""
-    gram = F.T @ F
-    gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * np.linalg.norm(gram, 2)
-    return np.asarray(np.linalg.solve(gram, F.T @ G), dtype=np.float64)
+    """Solve F B = G by ridge regression; not finite if the numbers are beyond all bounds."""
+    gram, right = F.T @ F, F.T @ G
+    size = float(np.abs(gram).sum(axis=0).max(initial=0.0))
+    if not math.isfinite(size):
+        return np.full_like(gram, np.nan)
+    gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * float(np.linalg.norm(gram, 2)) or 1.0
+    return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
 
 
 @workspace.register(FORKSRule)

@@ -13,6 +13,7 @@ Signal Processing 52(8), 2004. The shrinking factor (1 - eta lambda) of that pap
 in all experiments of the FORKS paper.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -130,18 +131,19 @@ def _score(rule, state, work, x, out):
         total = 0.0
         for i in range(n):
             total += state.alpha[o, i] * work.row[i]
-        out[o] = total
+        out[o] = total if math.isfinite(total) else 0.0  # a score that overflows says nothing
 
 
 @step.register(KOGDRule)
 def _step(rule, state, work, x, y, weight, out):
     score(rule, state, work, x, out)
     n = state.counts[1]
-    lost = False
+    lost, finite = False, True
     for o in range(out.shape[0]):
         gradient = weight * slope(rule.loss, out[o], y[o])
         state.alpha[o, n] = -rule.eta * gradient
         lost = lost or gradient != 0.0
-    if lost:
+        finite = finite and math.isfinite(gradient)
+    if lost and finite:
         store(x, state.points, n)
         state.counts[1] = n + 1
