@@ -96,8 +96,6 @@ def compiled_files():
     ]
 
 
-# BUG: linalg/root.py and features/sketched.py are called from compiled rounds, but their folders
-# are not in the digest: after an edit there the old machine code of FORKS is used.
 @pytest.mark.parametrize("name", compiled_files())
 def test_an_edit_in_any_compiled_file_changes_the_stamp(tmp_path, monkeypatch, name):
     package = copied_package(tmp_path)

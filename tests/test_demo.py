@@ -51,7 +51,8 @@ def test_plain_lines_where_there_is_no_terminal(run):
     assert "\x1b" not in text
 
 
-def test_the_line_is_rewritten_on_a_terminal(tmp_path):
+def test_the_line_is_rewritten_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     output = io.StringIO()
     console = Console(file=output, width=100, force_terminal=True)
     demo.run_demo(rows=3_000, picture=tmp_path / "demo.png", console=console)

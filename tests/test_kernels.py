@@ -191,8 +191,6 @@ def test_only_registered_kernels_pass(kernel):
 
 
 def test_a_class_that_only_shares_its_name_with_a_kernel_does_not_pass():
-    # BUG: kernels are known by the name of their class alone, so this one passes the check and
-    # fails inside compiled code (or, with the same fields, silently runs our Gaussian).
     def namesake():
         class Gaussian(NamedTuple):
             gamma: float = 1.0

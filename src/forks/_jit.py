@@ -8,12 +8,15 @@ Three ways to compile a function, and no others in the package:
 """
 
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.extending import overload
+
+_LARGEST_FLOAT = sys.float_info.max
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,6 +40,12 @@ def njit(function: Function) -> Function:
 def exact(function: Function) -> Function:
     """Compile as part of a larger function, keeping the order of operations as written."""
     return numba.njit(**OPTIONS | {"fastmath": {"contract"}})(function)
+
+
+@njit
+def finite(x):
+    """Is x finite? `math.isfinite` asks for x - x, which fast-math takes for zero."""
+    return abs(x) <= _LARGEST_FLOAT
 
 
 class entry:

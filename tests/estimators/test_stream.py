@@ -91,8 +91,6 @@ def test_the_streams_here_pass_through_both_stages_and_updates():
 # ---- prediction first, then learning -----------------------------------------------------------
 
 
-# BUG: with a bandwidth by the median rule, a chunk that ends between 2, 4, 8, ... rows sets the
-# bandwidth there too, so the result depends on how the stream was cut.
 @each_model
 def test_prequential_is_predict_then_learn(make, y, classes):
     whole = make().prequential(X, y, classes=classes)
@@ -145,7 +143,6 @@ def play(model, bounds, X, y, classes, weights=None):
     return np.concatenate(scores[1:])
 
 
-# BUG: see test_prequential_is_predict_then_learn.
 @pytest.mark.parametrize(
     ("name", "form"),
     [(name, np.asarray) for name in MODELS]
@@ -175,8 +172,6 @@ def test_weighted_chunks_are_the_same_bit_for_bit(cuts):
     assert_same_memory(split, whole)
 
 
-# BUG: a later chunk in which all weights are zero is refused ("Sample weights must contain at
-# least one non-zero number"), so a stream with a weight of zero cannot be learned row by row.
 def test_a_later_chunk_may_have_no_weight_at_all():
     weights = np.where(np.arange(ROWS) % 3 == 2, 0.0, 1.0)
     whole, split = classifier(), classifier()
@@ -187,7 +182,6 @@ def test_a_later_chunk_may_have_no_weight_at_all():
 
 @FORMS
 def test_the_default_classifier_in_any_split(form):
-    # BUG: see test_prequential_is_predict_then_learn.
     rows, y = labelled(600)
     rows = form(rows)
     whole = FORKSClassifier(update_cycle=40, random_state=0)
@@ -539,8 +533,6 @@ def gradient_regressor():
     return OnlineKernelRegressor(KOGD(kernel=Linear(), loss=SquaredError(), eta=0.01))
 
 
-# BUG: read-only targets (every pandas column is read-only) and weights make numba compile the
-# loop anew for them.
 @pytest.mark.parametrize("form", [pd.Series, read_only])
 def test_forms_of_targets_and_weights_are_compiled_once(form):
     model = gradient_regressor()

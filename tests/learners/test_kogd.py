@@ -226,7 +226,6 @@ def test_an_engine_knows_whether_its_code_is_ready():
     X, y = stream(5)
     engine_for(HINGE).learn(X, column(y))
     engine = engine_for(KOGD(kernel=Linear(), loss=Hinge()))
-    # BUG: the answer is about any learner in the process, not about this one.
     assert not engine.compiled
     engine.learn(X, column(y))
     assert engine.compiled

@@ -71,10 +71,16 @@ def _compiled(folder: Path) -> Any:
         raise Missing("there is no C compiler (cc) on this machine")
     source = Path(__file__).with_name("regular_round.c")
     library = folder / "regular_round.so"
-    command = [compiler, *_FLAGS, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Missing(f"the C compiler failed with status {done.returncode}")
+    unit = folder / "regular_round.o"
+    # Linked apart: with fast-math in the same command, a library that sets the whole process to
+    # flush subnormal numbers to zero when it is loaded.
+    for command in (
+        [compiler, *_FLAGS, "-fPIC", "-c", str(source), "-o", str(unit)],
+        [compiler, "-shared", str(unit), "-o", str(library), "-lm"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Missing(f"the C compiler failed with status {done.returncode}")
     rounds = ctypes.CDLL(str(library)).regular_rounds
     rounds.argtypes = [ctypes.c_long] * 5 + [ctypes.c_void_p] * 4 + [ctypes.c_double] * 3
     rounds.argtypes += [ctypes.c_void_p] * 4

@@ -1,6 +1,7 @@
 """What all estimators share: the border between users' data and the engine."""
 
 import logging
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -91,7 +92,9 @@ class OnlineEstimator(BaseEstimator):
             As `decision_function` or `predict` would have given them just before that round.
         """
         first = not hasattr(self, "engine_")
-        if _is_empty(X) and _is_empty(y):
+        if _is_empty(X):
+            if not _is_empty(y):
+                raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
         with self._unchanged_on_error():
             X, y, weights = self._check(X, y, sample_weight, first)
@@ -209,10 +212,19 @@ def _is_empty(part: Any) -> bool:
 
 
 def _weights(sample_weight: Any, n_rows: int) -> Vector:
-    """Check weights, one per row: finite and not negative."""
+    """Check weights, one per row or one for all: finite and not negative."""
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
     weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True
+        sample_weight,
+        ensure_2d=False,
+        allow_nd=True,
+        dtype=np.float64,
+        input_name="sample_weight",
+        copy=True,
     )
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.shape}")
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape is {weights.shape}, expected {(n_rows,)}")
     if np.any(weights < 0):
@@ -226,7 +238,7 @@ def _canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
         if not np.isfinite(X.data).all():
-            raise ValueError("X has entries given twice whose sum is not finite")
+            raise ValueError("X has entries given twice whose sum is infinity or NaN")
     return X
 
 

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from forks._jit import njit
+from forks._jit import finite, njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._random import choose
 from forks._rows import Points, dense_points, point_shapes, store
@@ -566,14 +566,14 @@ def _gradient_step(rule, state, work, x, y, weight, out):
     n = counts[COUNT.stored]
     _compare(rule, state, work, x, n)
     full = n == rule.buffer
-    lost, finite = False, True
+    lost, all_finite = False, True
     for o in range(out.shape[0]):
         out[o] = _finite(_dot(state.alpha[o], work.row, n))
         gradient = weight * slope(rule.loss, out[o], y[o])
         lost = lost or gradient != 0.0
-        finite = finite and math.isfinite(gradient)
+        all_finite = all_finite and finite(gradient)
         work.z[o] = -rule.eta * gradient
-    if not finite:
+    if not all_finite:
         counts[COUNT.refused] += 1
     elif lost:
         counts[COUNT.losses] += 1
@@ -658,7 +658,7 @@ def _newton_step(rule, state, work, o, gain, q):
         damping = rule.damping * grown if rule.curvature_first else rule.damping
         move -= _excess(z + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
-    if math.isfinite(move * q) and math.isfinite(move) and math.isfinite(gamma * q):
+    if finite(move * q) and finite(move) and finite(gamma * q):
         _move(state.w[o], work.u, move)
         absorb(root, work.f, work.u, gamma)
         state.steps[o] = t
@@ -669,7 +669,7 @@ def _newton_step(rule, state, work, o, gain, q):
 @njit
 def _finite(z):
     """A score that overflows says nothing."""
-    return z if math.isfinite(z) else 0.0
+    return z if finite(z) else 0.0
 
 
 @njit

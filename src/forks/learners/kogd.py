@@ -13,12 +13,12 @@ Signal Processing 52(8), 2004. The shrinking factor (1 - eta lambda) of that pap
 in all experiments of the FORKS paper.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from forks._jit import finite
 from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
@@ -131,19 +131,19 @@ def _score(rule, state, work, x, out):
         total = 0.0
         for i in range(n):
             total += state.alpha[o, i] * work.row[i]
-        out[o] = total if math.isfinite(total) else 0.0  # a score that overflows says nothing
+        out[o] = total if finite(total) else 0.0  # a score that overflows says nothing
 
 
 @step.register(KOGDRule)
 def _step(rule, state, work, x, y, weight, out):
     score(rule, state, work, x, out)
     n = state.counts[1]
-    lost, finite = False, True
+    lost, all_finite = False, True
     for o in range(out.shape[0]):
         gradient = weight * slope(rule.loss, out[o], y[o])
         state.alpha[o, n] = -rule.eta * gradient
         lost = lost or gradient != 0.0
-        finite = finite and math.isfinite(gradient)
-    if lost and finite:
+        all_finite = all_finite and finite(gradient)
+    if lost and all_finite:
         store(x, state.points, n)
         state.counts[1] = n + 1
