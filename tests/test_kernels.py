@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import oracles
-from forks._jit import njit
+from compiled import njit
 from forks._rows import rows_from, take
 from forks._simd import padded
 from forks.kernels import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from forks._jit import njit
+from compiled import njit
 from forks.learners import KOGD
 from forks.losses import (
     EpsilonInsensitive,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import forks
-from forks._jit import njit
+from compiled import njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks.typing import Counter, Cube, Matrix, Vector
 

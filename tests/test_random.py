@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from forks._jit import njit
+from compiled import njit
 from forks._random import _next, _uniform, choose, integer, uniform
 
 

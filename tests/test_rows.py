@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
-from forks._jit import njit
+from compiled import njit
 from forks._rows import (
     Points,
     SparseRows,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forks._jit import njit
+from compiled import njit
 from forks._simd import LANES, absolute, exp_minus, fma, load, minus, padded, splat, store, total
 
 

@@ -1,10 +1,9 @@
 """Compilation: one set of flags for the whole package, and verbs chosen by type at compile time.
 
-Three ways to compile a function, and no others in the package:
+Two ways to compile a function, and no others in the package:
 
 - ``njit``: part of a larger compiled function; inlined there, never called from Python.
 - ``entry``: called from Python; its machine code is kept on disk.
-- ``exact``: as ``njit``, but the order of floating-point operations is kept.
 """
 
 import hashlib
@@ -33,13 +32,8 @@ OPTIONS = {
 
 
 def njit(function: Function) -> Function:
-    """Compile as part of a larger function."""
-    return numba.njit(**OPTIONS)(function)
-
-
-def exact(function: Function) -> Function:
-    """Compile as part of a larger function, keeping the order of operations as written."""
-    return numba.njit(**OPTIONS | {"fastmath": {"contract"}})(function)
+    """Compile as part of a larger function: without the wrappers for calls from Python."""
+    return numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 @njit

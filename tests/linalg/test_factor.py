@@ -32,7 +32,7 @@ def test_factors_are_those_of_the_matrix_over_a_small_identity(shape):
     Q, R = factorise(Phi, CUT)
     assert Q.shape == (sum(shape), shape[1])
     np.testing.assert_allclose(Q[: shape[0]] @ R, Phi, atol=1e-12)
-    assert np.abs(Q[shape[0] :] @ R - 0.05 * CUT * np.linalg.norm(Phi) * np.eye(shape[1])).max() < (
+    assert np.abs(Q[shape[0] :] @ R - 0.04 * CUT * np.linalg.norm(Phi) * np.eye(shape[1])).max() < (
         1e-12
     )
     assert orthogonality_error(Q) < 1e-13
@@ -151,4 +151,4 @@ def test_any_matrix_gives_finite_and_bounded_answers(n, m, seed, sigma):
     assert np.isfinite(X).all()
     size = np.linalg.norm(Phi)
     if size > 1e-100:
-        assert np.linalg.norm(X) * size <= 20.0 / CUT * np.linalg.norm(B)
+        assert np.linalg.norm(X) * size <= 25.0 / CUT * np.linalg.norm(B)

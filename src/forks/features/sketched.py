@@ -25,6 +25,7 @@ Reference: sections 3.2 and 3.3 and appendix B.1 of the FORKS paper; Zhang and L
 randomized sketching for online kernel learning", ICML 2019.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ from forks.typing import Counter, Matrix, Vector
 _EPSILON = float(np.finfo(np.float64).eps)
 _FACTORISE_EVERY = 500  # updates: rounding errors of the factors grow with each
 _TINY = 1e-150
+_ROWS = 64  # sketch rows made at a time
 
 
 class SketchPlan(NamedTuple):
@@ -75,7 +77,7 @@ class Sketch(NamedTuple):
     size: Vector  # (1,)              |Phi_pm| when it was last factorised
     Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.factor`; LAPACK wants columns
     R_transposed: Matrix  # (s_m, s_m)
-    vectors: Matrix  # (s_p, k)          V
+    vectors_transposed: Matrix  # (k, s_p)          V'
     values: Vector  # (k,)              Sigma, with signs: truncation can make Phi_pp indefinite
     inner: Matrix  # (s_p, s_p)        Phi_pp; empty if only its decomposition is kept
 
@@ -97,7 +99,7 @@ def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
         f"{name}.size": (1,),
         f"{name}.Q_transposed": (s_m, s_p + s_m),
         f"{name}.R_transposed": (s_m, s_m),
-        f"{name}.vectors": (s_p, k),
+        f"{name}.vectors_transposed": (k, s_p),
         f"{name}.values": (k,),
         f"{name}.inner": (inner, inner),
     }
@@ -164,9 +166,9 @@ def join(
     capacity, landmarks = plan.capacity, feature_map.landmarks
     n = min(number, capacity)
     slot = number % capacity
-    column, sign = SJLT(plan.sketch_size, plan.n_blocks, seed).entries(number, number + 1)
+    column, sign = _sketch_row(plan.sketch_size, plan.n_blocks, seed, number)
     s = np.zeros(plan.sketch_size)
-    s[column[0]] = sign[0]
+    s[column] = sign
     store_point(x, points, capacity)
     values = kernel_block(kernel, x.reshape(1, -1), points, capacity + 1)[0]
     psi, k_xx = values[:n], float(values[capacity])
@@ -186,7 +188,7 @@ def join(
     _add_row(landmarks, sketch, kernel, s, x)
     if plan.growing:
         copy_point(points, capacity, points, slot)
-        _columns(sketch, capacity)[slot], sketch.signs[slot] = column[0], sign[0]
+        _columns(sketch, capacity)[slot], sketch.signs[slot] = column, sign
     if plan.refreshed:
         which = n_updates % plan.n_landmarks
         copy_point(points, capacity, landmarks, which)
@@ -195,6 +197,22 @@ def join(
     if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
         _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
+
+
+def _sketch_row(
+    sketch_size: int, n_blocks: int, seed: int, number: int
+) -> tuple[NDArray[np.int64], Vector]:
+    """Columns and signs of one row of S_p."""
+    columns, signs = _sketch_rows(sketch_size, n_blocks, seed, number // _ROWS)
+    return columns[number % _ROWS], signs[number % _ROWS]
+
+
+@lru_cache(maxsize=16)
+def _sketch_rows(
+    sketch_size: int, n_blocks: int, seed: int, part: int
+) -> tuple[NDArray[np.int64], Matrix]:
+    # hashing one row or many costs the same
+    return SJLT(sketch_size, n_blocks, seed).entries(part * _ROWS, (part + 1) * _ROWS)
 
 
 def _columns(sketch: Sketch, n: int) -> NDArray[np.int64]:
@@ -233,8 +251,8 @@ def _update_decomposition(plan: SketchPlan, sketch: Sketch, E: Matrix, J: list[f
     for i in range(0, len(J), 2):
         middle[i, i], middle[i, i + 1], middle[i + 1, i] = J[i], J[i + 1], J[i + 1]
     if plan.incremental:
-        vectors, values = eigen_update(sketch.vectors, sketch.values, E, middle)
-        sketch.vectors[:], sketch.values[:] = vectors, values
+        vectors, values = eigen_update(sketch.vectors_transposed.T, sketch.values, E, middle)
+        sketch.vectors_transposed[:], sketch.values[:] = vectors.T, values
     else:
         sketch.inner[:] += E @ middle @ E.T
         _decompose(plan, sketch, sketch.inner)
@@ -245,7 +263,7 @@ def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = Fals
     n, k = plan.sketch_size, plan.rank
     values, vectors = eigh(inner, subset_by_index=[n - k, n - 1] if psd else None)
     largest = np.argsort(-np.abs(values), kind="stable")[:k]
-    sketch.vectors[:] = vectors[:, largest]
+    sketch.vectors_transposed[:] = vectors[:, largest].T
     sketch.values[:] = values[largest]
 
 
@@ -263,6 +281,6 @@ def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> N
     """Z = Phi_pm^+ V |Sigma|^(1/2)."""
     sizes = np.abs(sketch.values)  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
-    target = sketch.vectors * np.sqrt(sizes)
+    target = sketch.vectors_transposed.T * np.sqrt(sizes)
     Z = apply_pinv(sketch.Q_transposed.T, sketch.R_transposed.T, target)
     feature_map.Z[:, : plan.rank] = Z if np.isfinite(Z).all() else 0.0

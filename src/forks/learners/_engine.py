@@ -46,6 +46,8 @@ class Engine:
         self._one_score = np.zeros((1, self.n_outputs))
         self._one_weight = np.ones(1)
         self._one_target = np.zeros((1, self.n_outputs))
+        self._kept_scratch = np.zeros(0)
+        self._scratch_for: Vector | None = None
         self._run_one: Any = None  # made at the first call
         self._score_one: Any = None
 
@@ -67,25 +69,33 @@ class Engine:
         scores = np.empty((y.shape[0], self.n_outputs))
         if weights is None:
             weights = np.ones(y.shape[0])
-        self._drive(rows_from(X), y, weights, scores)
+        self._drive(self._run, rows_from(X), y, weights, scores)
         return scores
 
-    def _drive(self, X: Any, y: Matrix, weights: Vector, scores: Matrix, run: Any = None) -> None:
-        run = self._run if run is None else run
+    def _drive(self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix) -> None:
         n = y.shape[0]
         self.memory = self.learner.reserve(self.memory, n)
         floats, ints = self.memory
-        t = run(self.rule, floats, ints, X, y, weights, scores, 0)
+        scratch = self._scratch()
+        t = run(self.rule, floats, ints, scratch, X, y, weights, scores, 0)
         while t < n:
             with one_thread():
                 self.learner.handle(self.memory, dense_row(X, t, self.n_features))
-            t = run(self.rule, floats, ints, X, y, weights, scores, t)
+            t = run(self.rule, floats, ints, scratch, X, y, weights, scores, t)
+
+    def _scratch(self) -> Vector:
+        """Give scratch that is kept from call to call, anew when the memory has grown."""
+        if self._scratch_for is not self.memory.floats:
+            self._kept_scratch = np.zeros(self.learner.scratch_size(self.memory))
+            self._scratch_for = self.memory.floats
+        return self._kept_scratch
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
         scores = np.empty((X.shape[0], self.n_outputs))
         floats, ints = self.memory
-        self._score_rows(self.rule, floats, ints, rows_from(X), scores)
+        scratch = np.zeros(self.learner.scratch_size(self.memory))  # others may predict meanwhile
+        self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
         return scores
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
@@ -96,18 +106,19 @@ class Engine:
         targets[0, 0] = y
         weights[0] = weight
         if self._run_one is None:
-            self._run_one = run.direct(self.rule, *self.memory, row, targets, weights, scores, 0)
-        self._drive(row, targets, weights, scores, self._run_one)
+            arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
+            self._run_one = run.direct(self.rule, *arguments)
+        self._drive(self._run_one, row, targets, weights, scores)
         return float(scores[0, 0])
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        row, scores = self._one_row, self._one_score
+        row, scores, scratch = self._one_row, self._one_score, self._scratch()
         row[0] = x
         if self._score_one is None:
-            self._score_one = score_rows.direct(self.rule, *self.memory, row, scores)
+            self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
         floats, ints = self.memory
-        self._score_one(self.rule, floats, ints, row, scores)
+        self._score_one(self.rule, floats, ints, scratch, row, scores)
         return float(scores[0, 0])
 
     @property

@@ -43,6 +43,10 @@ class Learner(ABC):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing."""
 
+    @abstractmethod
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+
     def reserve(self, memory: Memory, rounds: int) -> Memory:
         """Make room for the next rounds; a budgeted learner has it already."""
         del rounds
@@ -63,8 +67,8 @@ def attach(rule, floats, ints):
 
 
 @jit_dispatch
-def workspace(rule, state):
-    """Give the scratch arrays for one call: nothing is allocated inside a round."""
+def workspace(rule, state, scratch):
+    """Give the scratch arrays for one call, views of one array: a round allocates nothing."""
 
 
 @jit_dispatch
@@ -78,14 +82,14 @@ def step(rule, state, work, x, y, weight, out):
 
 
 @entry
-def run(rule, floats, ints, X, y, weights, scores, start):
+def run(rule, floats, ints, scratch, X, y, weights, scores, start):
     """Play the rounds from row `start` on; stop at a row that raises an event.
 
     Returns the row to go on with: the number of rows, or the row of the event.
     """
     state = attach(rule, floats, ints)
-    work = workspace(rule, state)
-    X, y, scores = borrowed(X), borrowed(y), borrowed(scores)
+    work = workspace(rule, state, borrowed(scratch))
+    X, y, weights, scores = borrowed(X), borrowed(y), borrowed(weights), borrowed(scores)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[EVENT] > 0:
@@ -94,10 +98,10 @@ def run(rule, floats, ints, X, y, weights, scores, start):
 
 
 @entry
-def score_rows(rule, floats, ints, X, scores):
+def score_rows(rule, floats, ints, scratch, X, scores):
     """Score every row, learning nothing."""
     state = attach(rule, floats, ints)
-    work = workspace(rule, state)
+    work = workspace(rule, state, borrowed(scratch))
     X, scores = borrowed(X), borrowed(scores)
     for t in range(scores.shape[0]):
         score(rule, state, work, take(X, t), scores[t])

@@ -49,7 +49,7 @@ from forks.features.sketched import (
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
-from forks.linalg.root import absorb, solve
+from forks.linalg.root import half_solve, solve, solve_and_absorb
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Cube, Matrix, Vector
 
@@ -346,6 +346,11 @@ class FORKS(Learner):
         memory_of(memory).random[:] = rng.integers(2**63, size=2)
         return memory
 
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        hot = memory_of(memory).hot
+        return int(hot.points.columns.shape[1] + 3 * hot.w.shape[1] + hot.w.shape[0])
+
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now, landmarks among them."""
         state = memory_of(memory).hot
@@ -524,10 +529,9 @@ def _ridge(F: Matrix, G: Matrix) -> Matrix:
 
 
 @workspace.register(FORKSRule)
-def _workspace(rule, state):
+def _workspace(rule, state, scratch):
     k = state.w.shape[1]
     rows = state.points.columns.shape[1]
-    scratch = np.zeros(rows + 3 * k + state.w.shape[0])
     return FORKSWork(
         scratch[:rows],
         scratch[rows : rows + k],
@@ -581,7 +585,8 @@ def _gradient_step(rule, state, work, x, y, weight, out):
             counts[COUNT.event] = _SWITCH
         else:
             store(x, state.points, n)
-            state.alpha[:, n] = work.z
+            for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
+                state.alpha[o, n] = work.z[o]
             counts[COUNT.stored] = n + 1
 
 
@@ -600,14 +605,15 @@ def _newton_round(rule, state, work, x, y, weight, out):
     write_features(rule.kernel, state.map, x, work.row, phi)
     resumed = counts[COUNT.event] == RESUME
     lost = False
-    solved, q = -1, 0.0  # the output whose A^-1 phi is in `work`, and its phi'A^-1 phi
+    solved, q = -1, 0.0  # the output whose S' phi is in `work.f`, and its phi'A^-1 phi
     for o in range(state.w.shape[0]):
         w = state.w[o]
         z = _finite(_dot(w, phi, phi.shape[0]))
         if rule.project_next and not resumed and abs(z) > rule.clip:
-            q = solve(state.roots[o], phi, work.f, work.u)
+            q = half_solve(state.roots[o], phi, work.f)
             solved = o
             if q > 0.0:
+                solve(state.roots[o], work.f, work.u)
                 _move(w, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
         work.z[o] = z
@@ -630,7 +636,7 @@ def _newton_round(rule, state, work, x, y, weight, out):
             gain = rule.step_size * weight * slope(rule.loss, work.z[o], y[o])  # g = gain phi
             if gain != 0.0:
                 if o != solved:
-                    q = solve(state.roots[o], phi, work.f, work.u)
+                    q = half_solve(state.roots[o], phi, work.f)
                     solved = o
                 _newton_step(rule, state, work, o, gain, q)
 
@@ -647,7 +653,7 @@ def _update_is_due(rule, counts, lost):
 
 @njit
 def _newton_step(rule, state, work, o, gain, q):
-    """Take the step of output o, with q = phi'A^-1 phi and A^-1 phi in `work.u`."""
+    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`."""
     root, z = state.roots[o], work.z[o]
     t = state.steps[o] + 1
     c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
@@ -659,8 +665,8 @@ def _newton_step(rule, state, work, o, gain, q):
         move -= _excess(z + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
     if finite(move * q) and finite(move) and finite(gamma * q):
+        solve_and_absorb(root, work.f, work.u, gamma)
         _move(state.w[o], work.u, move)
-        absorb(root, work.f, work.u, gamma)
         state.steps[o] = t
     else:
         state.counts[COUNT.refused] += 1

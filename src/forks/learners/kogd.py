@@ -63,6 +63,10 @@ class KOGD(Learner):
         del rng  # deterministic
         return _allocate(n_features, n_outputs, capacity=64)
 
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        return int(state_of(memory).alpha.shape[1])
+
     def reserve(self, memory: Memory, rounds: int) -> Memory:
         """Make room for `rounds` more points, doubling."""
         old = state_of(memory)
@@ -119,8 +123,8 @@ def _allocate(n_features: int, n_outputs: int, capacity: int) -> Memory:
 
 
 @workspace.register(KOGDRule)
-def _workspace(rule, state):
-    return KOGDWork(np.empty(state.alpha.shape[1]))
+def _workspace(rule, state, scratch):
+    return KOGDWork(scratch)
 
 
 @score.register(KOGDRule)

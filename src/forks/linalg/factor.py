@@ -4,17 +4,16 @@ FORKS keeps Phi_pm (s_p x s_m), which a new sketch row changes by one rank-one t
 pinv(Phi_pm) B without the directions of tiny singular values, which are rounding errors. The
 matrix that is factorised is Phi over a small multiple of the identity,
 
-    [Phi; delta I] = Q R,    delta = cut / 20 times the size of Phi,
+    [Phi; delta I] = Q R,    delta = cut / 25 times the size of Phi,
 
-which is tall, and no worse conditioned than 20 / cut, whatever Phi is. With Q_1 the first s_p
+which is tall, and no worse conditioned than 25 / cut, whatever Phi is. With Q_1 the first s_p
 rows of Q and Q_2 = delta R^-1 the others, R^-1 Q_1' B is the ridge solution
-(Phi'Phi + delta^2 I)^-1 Phi'B, and adding the ridge solution for what is left of B, three times,
-gives
+(Phi'Phi + delta^2 I)^-1 Phi'B, and adding the ridge solution for what is left of B, twice, gives
 
-    X = R^-1 sum_{j<4} (Q_2'Q_2)^j Q_1'B = sum_i f(sigma_i) / sigma_i v_i u_i' B,
-    f(sigma) = 1 - (delta^2 / (sigma^2 + delta^2))^4.
+    X = R^-1 sum_{j<3} (Q_2'Q_2)^j Q_1'B = sum_i f(sigma_i) / sigma_i v_i u_i' B,
+    f(sigma) = 1 - (delta^2 / (sigma^2 + delta^2))^3.
 
-Singular values above the cut pass unchanged to eight digits, those far below delta vanish: a
+Singular values above the cut pass unchanged to seven digits, those far below delta vanish: a
 smooth cut, which a rank-one update of Q and R maintains in O((s_p + s_m) s_m), where a sharp one
 takes a new singular value decomposition every time.
 
@@ -29,8 +28,8 @@ from scipy.linalg.blas import dtrsm
 
 Matrix = NDArray[np.float64]
 
-_SHARE = 0.05  # delta as a share of the cut; smaller ones let rounding errors through
-_TERMS = 4
+_SHARE = 0.04  # delta as a share of the cut; smaller ones let rounding errors through
+_TERMS = 3
 _SMALLEST = 1e-150  # delta for a matrix of zeros
 
 

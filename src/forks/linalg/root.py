@@ -18,8 +18,8 @@ from forks._simd import LANES, fma, load, splat, store, total
 
 
 @njit
-def solve(root, phi, f, u):
-    """Write f = S' phi and u = A^-1 phi; return q = phi' A^-1 phi.
+def half_solve(root, phi, f):
+    """Write f = S' phi; return q = phi' A^-1 phi.
 
     S has k rows of padded(k) numbers, zero beyond k, and the vectors are padded alike.
     """
@@ -31,19 +31,29 @@ def solve(root, phi, f, u):
             sums = fma(splat(phi[i]), load(root, i * width + j), sums)
         store(sums, f, j)
         squares = fma(sums, sums, squares)
+    return total(squares)
+
+
+@njit
+def solve(root, f, u):
+    """Write u = S f = A^-1 phi."""
+    k, width = root.shape
     for i in range(k):
         sums = splat(0.0)
         for j in range(0, width, LANES):
             sums = fma(load(root, i * width + j), load(f, j), sums)
         u[i] = total(sums)
-    return total(squares)
 
 
 @njit
-def absorb(root, f, u, gamma):
-    """Make S the root of the inverse of A + c phi phi', with gamma as above."""
+def solve_and_absorb(root, f, u, gamma):
+    """Write u = A^-1 phi, and make S the root for A + c phi phi', row by row in one pass."""
     k, width = root.shape
     for i in range(k):
+        sums = splat(0.0)
+        for j in range(0, width, LANES):
+            sums = fma(load(root, i * width + j), load(f, j), sums)
+        u[i] = total(sums)
         value = splat(-gamma * u[i])
         for j in range(0, width, LANES):
             store(fma(value, load(f, j), load(root, i * width + j)), root, i * width + j)

@@ -1,5 +1,7 @@
 """BLAS with one thread: events are small, and waking threads for them costs more than it gives."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -7,10 +9,19 @@ from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks for the libraries that are loaded: once is enough
+def _libraries() -> list[Any]:
+    # Looks for the libraries that are loaded; once is enough, and it takes milliseconds.
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-def one_thread() -> Any:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Context in which BLAS and LAPACK use one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+    before = [library.get_num_threads() for library in _libraries()]
+    try:
+        for library in _libraries():
+            library.set_num_threads(1)
+        yield
+    finally:
+        for library, threads in zip(_libraries(), before, strict=True):
+            library.set_num_threads(threads)
