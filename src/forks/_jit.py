@@ -52,14 +52,17 @@ class entry:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.fresh = numba.njit(**OPTIONS)(function)
+        self.stored = self.fresh = numba.njit(**OPTIONS)(function)
+        if not JIT:
+            return
         try:
-            self.stored = numba.njit(cache=True, **OPTIONS)(function)
-        except RuntimeError:  # no folder for the cache can be written to
-            self.stored = self.fresh
-        else:
-            if JIT:
-                self.stored._cache._cache_file._source_stamp = PACKAGE_DIGEST
+            stored = numba.njit(cache=True, **OPTIONS)(function)
+            index = stored._cache._cache_file
+        except (RuntimeError, AttributeError):  # no folder to write to, or another numba
+            return
+        if hasattr(index, "_source_stamp"):
+            index._source_stamp = PACKAGE_DIGEST
+            self.stored = stored
 
     def direct(self, *arguments: Any) -> Callable[..., Any]:
         """Compile for these arguments and give the way in that does not look at types again.

@@ -247,10 +247,9 @@ def test_released_cod_rna_is_within_a_deviation_of_the_authors_code():
 @pytest.mark.needs_data
 @pytest.mark.parametrize(("repeats", "single", "double"), [(10, 6.1, 6.5), (20, 3.4, 3.85)])
 def test_released_adversarial_german(repeats, single, double):
-    """The authors' single precision makes repeated points count as losses at random.
+    """The authors' figures hang on their single precision.
 
-    Their algorithm in double precision (transcribed) gives `double`; their code as it is, in
-    single precision, `single`.
+    Their code as it is gives `single`; their algorithm transcribed in double precision, `double`.
     """
     X, y = load("german")
     X = np.ascontiguousarray(X[:, :23])  # the last feature is left out by a loop bound there

@@ -86,9 +86,8 @@ PARTS = (
         "Every round counted, mean over 20 permutations; the goal is what the authors' code gave, "
         "plus or minus what the runs may differ by. german: bandwidth 64, buffer 100, s_p 50, "
         "s_m 10, k 5; cod-rna: bandwidth 100; adversarial german: bandwidth 50, buffer 100, "
-        "s_p 75, s_m 15, k 10. The adversarial figures of the authors' code depend on its single "
-        "precision: rounding makes repeated points count as losses at random. The same algorithm "
-        "in double precision gives 6.5 and 3.8 %.",
+        "s_p 75, s_m 15, k 10. The adversarial figures of the authors' code hang on its single "
+        "precision: transcribed in double precision, the same algorithm gives 6.5 and 3.8 %.",
         faithful.measure,
     ),
     Part(

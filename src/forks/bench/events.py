@@ -98,6 +98,7 @@ def _condition(memory: Memory) -> float:
 
 def _replayed(engine: Engine, moment: _Moment) -> float:
     engine.memory = moment.memory.copy()
+    engine.predict_one(moment.x)  # memory that is put in place is looked at once; a stream's is not
     start = clock()
     engine.learn_one(moment.x, moment.y)
     return clock() - start

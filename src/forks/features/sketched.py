@@ -43,6 +43,7 @@ from forks.typing import Counter, Matrix, Vector
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
 _EPSILON = float(np.finfo(np.float64).eps)
 _FACTORISE_EVERY = 500  # updates: rounding errors of the factors grow with each
+_LOOK_EVERY = 20  # whether Phi_pm has grown out of the scale of its factors
 _TINY = 1e-150
 _ROWS = 64  # sketch rows made at a time
 
@@ -194,7 +195,9 @@ def join(
         copy_point(points, capacity, landmarks, which)
         _replace_column(sketch, which, psi_sketched + k_xx * s)
     _update_decomposition(plan, sketch, np.column_stack(E), J)
-    if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
+    if n_updates % _LOOK_EVERY == 0 and (
+        n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0
+    ):
         _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
 
@@ -281,6 +284,6 @@ def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> N
     """Z = Phi_pm^+ V |Sigma|^(1/2)."""
     sizes = np.abs(sketch.values)  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
-    target = sketch.vectors_transposed.T * np.sqrt(sizes)
+    target = np.multiply(sketch.vectors_transposed.T, np.sqrt(sizes), order="C")
     Z = apply_pinv(sketch.Q_transposed.T, sketch.R_transposed.T, target)
     feature_map.Z[:, : plan.rank] = Z if np.isfinite(Z).all() else 0.0

@@ -47,7 +47,8 @@ class Engine:
         self._one_weight = np.ones(1)
         self._one_target = np.zeros((1, self.n_outputs))
         self._kept_scratch = np.zeros(0)
-        self._scratch_for: Vector | None = None
+        self._view: Any = None
+        self._looked_at: Vector | None = None  # the memory that the view is of
         self._run_one: Any = None  # made at the first call
         self._score_one: Any = None
 
@@ -80,14 +81,15 @@ class Engine:
         t = run(self.rule, floats, ints, scratch, X, y, weights, scores, 0)
         while t < n:
             with one_thread():
-                self.learner.handle(self.memory, dense_row(X, t, self.n_features))
+                self.learner.handle(self._view, dense_row(X, t, self.n_features))
             t = run(self.rule, floats, ints, scratch, X, y, weights, scores, t)
 
     def _scratch(self) -> Vector:
-        """Give scratch that is kept from call to call, anew when the memory has grown."""
-        if self._scratch_for is not self.memory.floats:
+        """Give scratch that is kept from call to call, anew when the memory is another."""
+        if self._looked_at is not self.memory.floats:
             self._kept_scratch = np.zeros(self.learner.scratch_size(self.memory))
-            self._scratch_for = self.memory.floats
+            self._view = self.learner.view(self.memory)
+            self._looked_at = self.memory.floats
         return self._kept_scratch
 
     def predict(self, X: Any) -> Matrix:

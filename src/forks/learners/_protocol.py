@@ -52,7 +52,11 @@ class Learner(ABC):
         del rounds
         return memory
 
-    def handle(self, memory: Memory, x: Vector) -> None:
+    @abstractmethod
+    def view(self, memory: Memory) -> Any:
+        """Show the memory as a NamedTuple of arrays."""
+
+    def handle(self, view: Any, x: Vector) -> None:
         """Do the event that row x has raised, in place."""
         raise NotImplementedError(f"{type(self).__name__} has no events")
 

@@ -356,9 +356,14 @@ class FORKS(Learner):
         state = memory_of(memory).hot
         return min(int(state.counts[COUNT.stored]), self.plan().capacity)
 
-    def handle(self, memory: Memory, x: Vector) -> None:
+    def view(self, memory: Memory) -> "FORKSMemory":
+        """Show the memory as arrays."""
+        view: FORKSMemory = memory_of(memory)
+        return view
+
+    def handle(self, view: "FORKSMemory", x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
-        state, random, sketch = memory_of(memory)
+        state, random, sketch = view
         if state.counts[COUNT.event] == _SWITCH:
             self._switch(state, random, sketch, x)
         else:
@@ -403,7 +408,9 @@ class FORKS(Learner):
     def _forget(self, state: "FORKSState") -> None:
         """W = 0, A = alpha I."""
         state.w[:] = 0.0
-        state.roots[:] = np.eye(*state.roots.shape[1:]) / math.sqrt(self.alpha)
+        state.roots[:] = 0.0
+        diagonal = np.arange(state.roots.shape[1])
+        state.roots[:, diagonal, diagonal] = 1.0 / math.sqrt(self.alpha)
         state.steps[:] = 0
 
     def _carry(self, state: "FORKSState", before: FeatureMap) -> None:

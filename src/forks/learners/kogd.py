@@ -63,6 +63,11 @@ class KOGD(Learner):
         del rng  # deterministic
         return _allocate(n_features, n_outputs, capacity=64)
 
+    def view(self, memory: Memory) -> "KOGDState":
+        """Show the memory as arrays."""
+        state: KOGDState = state_of(memory)
+        return state
+
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""
         return int(state_of(memory).alpha.shape[1])

@@ -26,7 +26,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from scipy.linalg.lapack import dgeqp3, dgeqrf, dorgqr, dsyevd
+from scipy.linalg.lapack import dgeqp3, dgeqrf, dorgqr, dsyev
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -163,7 +163,8 @@ def eigen_update(vectors: Matrix, values: Vector, E: Matrix, J: Matrix) -> tuple
     T = T * scale
     H = T.dot(J).dot(T.T)  # `dot` has half the overhead of `@` on small arrays
     H.ravel()[: k * (size + 1) : size + 1] += values  # the first k of the diagonal
-    eigenvalues, Z, failed = dsyevd(H.T, overwrite_a=1)
+    # with the least workspace LAPACK skips its blocked code, which is slower at such sizes
+    eigenvalues, Z, failed = dsyev(H.T, overwrite_a=1, lwork=3 * size)
     if failed:
         raise np.linalg.LinAlgError("the eigendecomposition of H did not converge")
     leading = np.abs(eigenvalues).argsort()[: -k - 1 : -1]
