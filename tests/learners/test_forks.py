@@ -160,7 +160,7 @@ def cases(draw):
     sketch_size = draw(st.integers(1, 40))
     growing = draw(st.booleans())
     learner = FORKS(
-        kernel=Gaussian(draw(st.sampled_from([0.5, 1.5, 4.0]))),
+        kernel=Gaussian(draw(st.sampled_from([1.0, 2.0, 4.0]))),
         buffer=buffer,
         sketch_size=sketch_size,
         n_landmarks=n_landmarks,

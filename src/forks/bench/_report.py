@@ -64,7 +64,10 @@ def _measured(record: Record) -> str:
 def _goal(record: Record) -> str:
     if record.at_least is None and record.at_most is None:
         return ""
-    goal = f"≥ {record.at_least:g}" if record.at_least is not None else f"≤ {record.at_most:g}"
+    if record.at_least is not None and record.at_most is not None:
+        goal = f"{record.at_least:g} to {record.at_most:g}"
+    else:
+        goal = f"≥ {record.at_least:g}" if record.at_least is not None else f"≤ {record.at_most:g}"
     if record.met is None:
         return goal
     return f"{goal}, met" if record.met else f"{goal}, NOT met"

@@ -25,6 +25,7 @@ Reference: sections 3.2 and 3.3 and appendix B.1 of the FORKS paper; Zhang and L
 randomized sketching for online kernel learning", ICML 2019.
 """
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -43,7 +44,6 @@ from forks.typing import Counter, Matrix, Vector
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
 _EPSILON = float(np.finfo(np.float64).eps)
 _FACTORISE_EVERY = 500  # updates: rounding errors of the factors grow with each
-_LOOK_EVERY = 20  # whether Phi_pm has grown out of the scale of its factors
 _TINY = 1e-150
 _ROWS = 64  # sketch rows made at a time
 
@@ -195,9 +195,7 @@ def join(
         copy_point(points, capacity, landmarks, which)
         _replace_column(sketch, which, psi_sketched + k_xx * s)
     _update_decomposition(plan, sketch, np.column_stack(E), J)
-    if n_updates % _LOOK_EVERY == 0 and (
-        n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0
-    ):
+    if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
         _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
 
@@ -271,7 +269,7 @@ def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = Fals
 
 
 def _size(sketch: Sketch) -> float:
-    return max(float(np.linalg.norm(sketch.cross)), _TINY)
+    return max(math.sqrt(float(np.vdot(sketch.cross, sketch.cross))), _TINY)
 
 
 def _factorise(plan: SketchPlan, sketch: Sketch) -> None:
