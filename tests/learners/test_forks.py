@@ -357,6 +357,31 @@ def test_learning_goes_on_after_pickling_and_row_by_row():
     assert np.array(scores).tobytes() == whole.tobytes()
 
 
+def test_an_interrupted_event_leaves_a_working_learner(monkeypatch):
+    """The row of the event is not learned; everything after it goes on."""
+    X, y = made_up_stream(400)
+    learner = published(landmarks="refreshed", on_update="carry", update_cycle=20)
+    engine = Engine(learner, X.shape[1], 1, np.random.default_rng(0))
+    targets = y.reshape(-1, 1)
+    engine.learn(X[:100], targets[:100])
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("forks.features.sketched._update_decomposition", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            engine.learn(X[100:200], targets[100:200])
+    scores = engine.learn(X[200:], targets[200:])
+    counts = memory_of(engine.memory).hot.counts
+    assert np.isfinite(scores).all()
+    assert counts[COUNT.event] == 0
+    assert counts[COUNT.updates] >= 10
+    sketch = memory_of(engine.memory).sketch
+    QR = (sketch.R_transposed @ sketch.Q_transposed).T
+    np.testing.assert_allclose(QR[: len(sketch.cross)], sketch.cross, atol=1e-9)
+
+
 GRID = 2.0 ** np.arange(-5, 7.5, 0.5)
 
 

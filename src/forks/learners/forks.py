@@ -322,7 +322,7 @@ class FORKS(Learner):
             float(self.clip) if self.projection != "none" else math.inf,
             float(self.damping),
             self.projection == "next",
-            self.curvature_first,
+            bool(self.curvature_first),
             int(self.sizes().update_cycle),
             self.cycle_counts == "losses",
         )
@@ -364,11 +364,16 @@ class FORKS(Learner):
     def handle(self, view: "FORKSMemory", x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
         state, random, sketch = view
-        if state.counts[COUNT.event] == _SWITCH:
-            self._switch(state, random, sketch, x)
-        else:
-            self._update(state, random, sketch, x)
-        state.counts[COUNT.event] = RESUME  # and let compiled code learn from (x, y) in the new map
+        try:
+            if state.counts[COUNT.event] == _SWITCH:
+                self._switch(state, random, sketch, x)
+            else:
+                self._update(state, random, sketch, x)
+        except BaseException:  # an interrupt, say: go on later without this event
+            state.counts[COUNT.event] = 0
+            sketch.size[0] = math.inf  # and with factors made anew
+            raise
+        state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
 
     def _switch(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
         plan, n = self.plan(), self.sizes().buffer
@@ -381,7 +386,7 @@ class FORKS(Learner):
             psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
             phi = self._features(state.map, x.reshape(1, -1))[0]
             length = phi @ phi
-            if length > 0.0:
+            if length > _TINY**2:
                 state.w[:, : plan.rank] = np.outer(state.alpha[:, :n] @ psi, phi / length)
         elif self.weight_start == "projection":
             X = dense_points(state.points, n)
@@ -406,7 +411,7 @@ class FORKS(Learner):
             self._forget(state)
 
     def _forget(self, state: "FORKSState") -> None:
-        """W = 0, A = alpha I."""
+        """Start anew: w = 0, A = alpha I."""
         state.w[:] = 0.0
         state.roots[:] = 0.0
         diagonal = np.arange(state.roots.shape[1])
