@@ -42,6 +42,7 @@ TINY = Effort(
     landmarks=(10, 20),
     ranks=(5, 10),
     widths=(2, 4),
+    nonzeros=(2, 4),
     endless_rows=3_000,
     endless_chunk=300,
     endless_cycle=100,

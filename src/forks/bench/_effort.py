@@ -24,6 +24,7 @@ class Effort:
     landmarks: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640)
     ranks: tuple[int, ...] = (5, 10, 20, 40, 80, 160)
     widths: tuple[int, ...] = (4, 8, 16, 32, 64, 128, 256, 512)
+    nonzeros: tuple[int, ...] = (5, 10, 20, 40, 80, 160, 320)
     endless_rows: int = 10_000_000
     endless_chunk: int = 100_000
     endless_cycle: int = 2_000

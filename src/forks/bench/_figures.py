@@ -22,16 +22,18 @@ _AXES = {
     "s_m": "landmarks s_m",
     "k": "rank k",
     "d": "features d",
+    "z": "non-zeros of a sparse row with 10,000 features",
     "n": "rows and columns n",
     "rows": "rows seen",
 }
 
 
 def draw_growth(records: Sequence[Record]) -> Figure:
-    """Time of a regular round against B, s_m, k and d."""
-    figure, panels = _figure((9.6, 7.2), 2, 2)
+    """Time of a regular round against B, s_m, k, d and non-zeros."""
+    figure, panels = _figure((9.6, 10.0), 3, 2)
     exponents = {record.name: record.value for record in records if not record.against}
-    for axes, axis in zip(panels.ravel(), ("B", "s_m", "k", "d"), strict=True):
+    panels.ravel()[-1].set_visible(False)
+    for axes, axis in zip(panels.ravel(), ("B", "s_m", "k", "d", "z"), strict=False):
         for colour, (name, at, values) in zip(_COLOURS, _curves(records, axis), strict=False):
             many = name != growth.ROUND
             slope = exponents[f"exponent of {axis}" + (f" ({name})" if many else "")]

@@ -94,7 +94,8 @@ PARTS = (
         "growth",
         "Growth of the regular round",
         "Time per round after the switch, nearly every round with loss, on Gaussian rows; the "
-        "others fixed at s_m 20, k 10, d 8 (against s_m: k 10; against k: the largest k as s_m). "
+        "others fixed at s_m 20, k 10, d 8 (against s_m: k 10; against k: the largest k as s_m); "
+        "z are the non-zeros of a sparse row among 10,000 features. "
         "Exponents are fitted to the upper half of each range. The paper's bound O(B k + k^2) is "
         "linear in B at fixed k; its settings let k grow with B.",
         growth.measure,
