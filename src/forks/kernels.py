@@ -138,9 +138,16 @@ def kernel_block(kernel: Kernel, X: Matrix, points: Points, n: int) -> Matrix:
     Values beyond 1e100, of polynomials of huge numbers, are held there, so that what is computed
     from them stays finite.
     """
+    X = np.ascontiguousarray(X, np.float64)  # the direct way in takes nothing else
     out = np.empty((X.shape[0], padded(n)))
-    _kernel_block.over(kernel)(kernel, X, points, n, out)
+    fill = _direct.get(type(kernel))
+    if fill is None:
+        fill = _direct[type(kernel)] = _kernel_block.direct(kernel, X, points, n, out)
+    fill(kernel, X, points, n, out)
     out = out[:, :n]
-    if not np.abs(out).max(initial=0.0) <= _LARGEST:
+    if not (out.max(initial=0.0) <= _LARGEST and out.min(initial=0.0) >= -_LARGEST):
         np.clip(np.nan_to_num(out, copy=False), -_LARGEST, _LARGEST, out=out)
     return out
+
+
+_direct: dict[type, Any] = {}  # compiled `_kernel_block`, by the type of the kernel

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import block_diag, eigh
 
 from forks._jit import njit
 from forks._rows import Points, copy_point, dense_points, point_shapes, store_point
@@ -173,19 +173,21 @@ def join(
     store_point(x, points, capacity)
     values = kernel_block(kernel, x.reshape(1, -1), points, capacity + 1)[0]
     psi, k_xx = values[:n], float(values[capacity])
-    E, J = [], []
+    joins = np.array([[k_xx, 1.0], [1.0, 0.0]])
     if plan.growing and number >= capacity:  # the oldest leaves
         old = np.ascontiguousarray(points.columns[:, slot])
         psi_old = kernel_block(kernel, old.reshape(1, -1), points, n)[0]
         k_old, psi_old[slot], psi[slot] = psi_old[slot], 0.0, 0.0
         s_old = np.zeros(plan.sketch_size)
         s_old[_columns(sketch, n)[slot]] = sketch.signs[slot]
-        E += [s_old, _sketched(sketch, psi_old)]
-        J += [-k_old, -1.0]
+        psi_sketched = _sketched(sketch, psi)
+        E = np.array([s_old, _sketched(sketch, psi_old), s, psi_sketched]).T
+        leaves = np.array([[-k_old, -1.0], [-1.0, 0.0]])
+        J = block_diag(leaves, joins)
         _add_row(landmarks, sketch, kernel, -s_old, old)
-    psi_sketched = _sketched(sketch, psi)
-    E += [s, psi_sketched]
-    J += [k_xx, 1.0]
+    else:
+        psi_sketched = _sketched(sketch, psi)
+        E, J = np.array([s, psi_sketched]).T, joins
     _add_row(landmarks, sketch, kernel, s, x)
     if plan.growing:
         copy_point(points, capacity, points, slot)
@@ -194,7 +196,7 @@ def join(
         which = n_updates % plan.n_landmarks
         copy_point(points, capacity, landmarks, which)
         _replace_column(sketch, which, psi_sketched + k_xx * s)
-    _update_decomposition(plan, sketch, np.column_stack(E), J)
+    _update_decomposition(plan, sketch, E, J)
     if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
         _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
@@ -246,16 +248,13 @@ def _replace_column(sketch: Sketch, which: int, column: Vector) -> None:
     rank_one_update(sketch.Q_transposed.T, sketch.R_transposed.T, change, unit)
 
 
-def _update_decomposition(plan: SketchPlan, sketch: Sketch, E: Matrix, J: list[float]) -> None:
-    """Phi_pp += E J E', with J in blocks [[k, 1], [1, 0]], negative for a point that leaves."""
-    middle = np.zeros((len(J), len(J)))
-    for i in range(0, len(J), 2):
-        middle[i, i], middle[i, i + 1], middle[i + 1, i] = J[i], J[i + 1], J[i + 1]
+def _update_decomposition(plan: SketchPlan, sketch: Sketch, E: Matrix, J: Matrix) -> None:
+    """Phi_pp += E J E'."""
     if plan.incremental:
-        vectors, values = eigen_update(sketch.vectors_transposed.T, sketch.values, E, middle)
+        vectors, values = eigen_update(sketch.vectors_transposed.T, sketch.values, E, J)
         sketch.vectors_transposed[:], sketch.values[:] = vectors.T, values
     else:
-        sketch.inner[:] += E @ middle @ E.T
+        sketch.inner[:] += E @ J @ E.T
         _decompose(plan, sketch, sketch.inner)
 
 
