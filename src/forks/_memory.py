@@ -41,11 +41,11 @@ class Memory(NamedTuple):
 
 
 def _leaves(state_class: type) -> Iterator[tuple[str, type, int]]:
-    """List (dotted name, dtype, dimensions) of a state class, nested classes in place."""
+    """List (dotted name, float or int, dimensions) of a state class, nested classes in place."""
     for name, hint in get_type_hints(state_class, include_extras=True).items():
         if get_origin(hint) is Annotated:
-            array, ndim = get_args(hint)
-            yield name, np.dtype(get_args(get_args(array)[1])[0]).type, ndim
+            _, kind, ndim = get_args(hint)
+            yield name, kind, ndim
         else:
             yield from ((f"{name}.{leaf}", *rest) for leaf, *rest in _leaves(hint))  # type: ignore[misc]
 
@@ -57,12 +57,12 @@ def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
     table = np.zeros((len(leaves), 4), np.int64)
     n_floats, n_ints = 0, table.size
-    for line, (name, dtype, ndim) in zip(table, leaves, strict=True):
+    for line, (name, kind, ndim) in zip(table, leaves, strict=True):
         shape = shapes[name]
         if len(shape) != ndim:
             raise TypeError(f"{state_class.__name__}.{name} has {ndim} dimensions, got {shape}")
         line[1 : 1 + ndim] = shape
-        if dtype is np.float64:
+        if kind is float:
             line[0] = n_floats
             n_floats += -(-int(np.prod(shape)) // _ALIGN) * _ALIGN
         else:
@@ -114,12 +114,12 @@ def _written_out(state_class: type, view: str) -> Callable[..., Any]:
             if get_origin(hint) is not Annotated:
                 parts.append(expression(hint))
                 continue
-            array, ndim = get_args(hint)
+            _, kind, ndim = get_args(hint)
             at = 4 * next(lines)
             lengths = [f"ints[{at + i}]" for i in range(1, 1 + ndim)]
             parts.append(
                 view.format(
-                    flat="floats" if "float64" in str(array) else "ints",
+                    flat="floats" if kind is float else "ints",
                     start=f"ints[{at}]",
                     size=" * ".join(lengths),
                     lengths=f"({', '.join(lengths)},)",
