@@ -122,9 +122,7 @@ class OnlineEstimator(BaseEstimator):
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
-        X, y = validate_data(
-            self, X, y, reset=first, y_numeric=self._numeric_labels, **_FORM, force_writeable=True
-        )
+        X, y = validate_data(self, X, y, reset=first, y_numeric=self._numeric_labels, **_FORM)
         weights = None if sample_weight is None else _weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
@@ -160,7 +158,8 @@ class OnlineEstimator(BaseEstimator):
             start = stop
         if start < n:
             rows = slice(start, n)
-            parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
+            rest = X[rows] if start else X  # a slice of a sparse matrix is a copy
+            parts.append(self._learn_rows(rest, targets[rows], weights, rows))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _learn_rows(self, X: Any, targets: Matrix, weights: Vector | None, rows: slice) -> Matrix:
@@ -173,7 +172,7 @@ class OnlineEstimator(BaseEstimator):
 
     def _scores(self, X: Any) -> Matrix:
         check_is_fitted(self, "engine_")
-        X = validate_data(self, X, reset=False, **_FORM, force_writeable=True)
+        X = validate_data(self, X, reset=False, **_FORM)
         return self.engine_.predict(_canonical(X))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
@@ -197,10 +196,11 @@ class OnlineEstimator(BaseEstimator):
         return tags
 
 
-# float64, C order, CSR: compiled code takes nothing else
+# writable float64 in C order, or CSR: compiled code takes nothing else
 _FORM = {
     "dtype": np.float64,
     "order": "C",
+    "force_writeable": True,
     "accept_sparse": "csr",
     "accept_large_sparse": True,
 }
