@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from forks._jit import JIT
 from forks.typing import Counter, Vector
 
-_ALIGN = 8  # floats: each array starts on a 64-byte line
+_ALIGN = 8  # floats: each array starts a whole number of 64-byte lines after the first
 
 
 class Memory(NamedTuple):

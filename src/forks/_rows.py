@@ -28,8 +28,8 @@ class SparseRows(NamedTuple):
     """A chunk of rows in CSR form."""
 
     values: Vector  # (nnz,)
-    features: Any  # (nnz,) int32 column numbers
-    starts: Any  # (n + 1,) int32
+    features: Any  # (nnz,)    column numbers; int32, or int64 if they need it
+    starts: Any  # (n + 1,)  where each row starts; the same type
 
 
 class SparseRow(NamedTuple):

@@ -37,7 +37,8 @@ _SAME_NAME = (
 )
 
 
-def _chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
+def chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
+    """Give what a word stands for; anything but a word stands for itself."""
     if isinstance(value, str):
         if value not in table:
             raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
@@ -46,20 +47,20 @@ def _chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
 
 
 def _asks_for_median(estimator: Any) -> bool:
-    kernel = _chosen("kernel", estimator.kernel, KERNELS)
+    kernel = chosen("kernel", estimator.kernel, KERNELS)
     by_name = isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth")
     return by_name and estimator.bandwidth == "median"
 
 
 def learner_from(estimator: Any, loss_table: dict[str, Any]) -> FORKS:
     """Make the learner that an estimator's parameters describe."""
-    kernel = _chosen("kernel", estimator.kernel, KERNELS)
+    kernel = chosen("kernel", estimator.kernel, KERNELS)
     bandwidth = estimator.bandwidth
     if isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth") and bandwidth != "median":
         if not isinstance(bandwidth, numbers.Real):
             raise ValueError(f"bandwidth must be 'median' or a positive number, got {bandwidth!r}")
         kernel = kernel._replace(bandwidth=bandwidth)
-    loss = _chosen("loss", estimator.loss, loss_table)
+    loss = chosen("loss", estimator.loss, loss_table)
     same = {name: getattr(estimator, name) for name in _SAME_NAME}
     return FORKS(kernel=kernel, loss=loss, **same)
 

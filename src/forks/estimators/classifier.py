@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from forks.estimators._forks import CLASSIFICATION, ForksParameters, _chosen
+from forks.estimators._forks import CLASSIFICATION, ForksParameters, chosen
 from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import FORKS
 from forks.typing import Matrix
@@ -193,4 +193,4 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         self.random_state = random_state
 
     def _loss(self) -> Any:
-        return _chosen("loss", self.loss, CLASSIFICATION)
+        return chosen("loss", self.loss, CLASSIFICATION)
