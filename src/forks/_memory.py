@@ -11,6 +11,7 @@ order of the state's fields; the integer fields follow the table.
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -73,6 +74,26 @@ def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory
     return Memory(np.zeros(n_floats), ints)
 
 
+def grown(state_class: type, view: Any, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
+    """Reserve larger arrays for a state class and copy the state in `view` into them.
+
+    Each array keeps its place in the corner of the new one.
+    """
+    memory = allocate(state_class, shapes)
+    for old, new in zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True):
+        new[tuple(map(slice, old.shape))] = old
+    return memory
+
+
+def _arrays(view: Any) -> Iterator[Any]:
+    for part in view:
+        if isinstance(part, tuple):
+            yield from _arrays(part)
+        else:
+            yield part
+
+
+@cache
 def viewer(state_class: type) -> Callable[[Memory], Any]:
     """Make the function that shows flat memory as a state, in Python."""
     view = _written_out(state_class, "{flat}[{start} : {start} + {size}].reshape({lengths})")

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 
 from forks import FORKSClassifier, FORKSRegressor
-from forks.learners.forks import COUNT, memory_of
+from forks.learners._stage_one import COUNT
+from forks.learners.forks import memory_of
 
 ROWS = 150
 

@@ -14,7 +14,8 @@ import oracles
 from forks.kernels import Gaussian, Laplacian, kernel_block
 from forks.learners import FORKS
 from forks.learners._engine import Engine
-from forks.learners.forks import COUNT, memory_of
+from forks.learners._stage_one import COUNT
+from forks.learners.forks import memory_of
 from forks.losses import Hinge, Logistic, SquaredError, SquaredHinge
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run, oracle_run

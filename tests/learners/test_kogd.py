@@ -205,14 +205,13 @@ def test_memory_grows_by_doubling():
     assert SQUARED.stored_points(engine.memory) == 600
 
 
-def test_a_large_chunk_gets_the_room_it_needs():
+def test_a_large_chunk_takes_no_more_room_than_its_points():
     X, y = stream(1000)
     engine = engine_for(HINGE)
-    engine.learn(X, column(y))
-    capacity = state_of(engine.memory).alpha.shape[1]
-    assert capacity == 1000
-    engine.learn(X[:0], column(y[:0]))
-    assert state_of(engine.memory).alpha.shape[1] == capacity
+    weights = (np.arange(1000) < 100).astype(float)
+    engine.learn(X, column(y), weights)
+    assert 64 < HINGE.stored_points(engine.memory) <= 100
+    assert state_of(engine.memory).alpha.shape[1] == 128
 
 
 def test_rounds_without_loss_keep_nothing():

@@ -16,7 +16,8 @@ from forks.bench._data import Stream, new_engine, published, settings_of
 from forks.bench._effort import Effort
 from forks.bench._record import Missing, Record
 from forks.learners import FORKS
-from forks.learners.forks import COUNT, memory_of
+from forks.learners._stage_one import COUNT
+from forks.learners.forks import memory_of
 from forks.typing import Vector
 
 _FLAGS = ("-O3", "-march=native", "-ffast-math")

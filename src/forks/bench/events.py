@@ -13,7 +13,8 @@ from forks.bench._effort import Effort
 from forks.bench._record import Missing, Record
 from forks.learners import FORKS
 from forks.learners._engine import Engine
-from forks.learners.forks import COUNT, memory_of
+from forks.learners._stage_one import COUNT
+from forks.learners.forks import memory_of
 from forks.typing import Vector
 
 _CYCLE = 20

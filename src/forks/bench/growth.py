@@ -13,7 +13,8 @@ from forks.bench._effort import Effort
 from forks.bench._record import Missing, Record
 from forks.kernels import Gaussian
 from forks.learners import FORKS
-from forks.learners.forks import COUNT, memory_of
+from forks.learners._stage_one import COUNT
+from forks.learners.forks import memory_of
 from forks.typing import Matrix
 
 _D = 8

@@ -2,5 +2,6 @@
 
 from forks.learners.forks import FORKS
 from forks.learners.kogd import KOGD
+from forks.learners.rbp import RBP
 
-__all__ = ["FORKS", "KOGD"]
+__all__ = ["FORKS", "KOGD", "RBP"]

@@ -75,14 +75,14 @@ class Engine:
 
     def _drive(self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix) -> None:
         n = y.shape[0]
-        self.memory = self.learner.reserve(self.memory, n)
         floats, ints = self.memory
-        scratch = self._scratch()
-        t = run(self.rule, floats, ints, scratch, X, y, weights, scores, 0)
+        t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0)
         while t < n:
             with one_thread():
-                self.learner.handle(self._view, dense_row(X, t, self.n_features))
-            t = run(self.rule, floats, ints, scratch, X, y, weights, scores, t)
+                moved = self.learner.handle(self._view, dense_row(X, t, self.n_features))
+            if moved is not None:
+                self.memory = floats, ints = moved
+            t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t)
 
     def _scratch(self) -> Vector:
         """Give scratch that is kept from call to call, anew when the memory is another."""

@@ -10,10 +10,12 @@ A learner has three parts, kept apart:
 Compiled code is reached through four verbs, registered for the rule's type: `attach` (flat memory
 to state), `workspace` (scratch arrays of one call), `score` and `step` (one round).
 
-A round that changes the feature map is an *event*: `step` sets ``state.counts[0]`` to a positive
-code and leaves the round unlearned, the loop stops at that row, `Learner.handle` does the heavy
-work in NumPy and sets the code to `RESUME`, and the loop plays the row once more, this time only
-learning from it. So heavy linear algebra is not compiled again for every kernel and loss.
+A round that needs more than compiled code should do is an *event*: `step` sets
+``state.counts[0]`` to a positive code and leaves the round unlearned, the loop stops at that row,
+`Learner.handle` does the work in NumPy, and the loop plays the row once more. `handle` sets the
+code to 0, or to `RESUME` if the row has been scored already and is only to be learned from. A
+change of the feature map is such an event, so heavy linear algebra is not compiled again for every
+kernel and loss; so is the growth of a memory that is full.
 """
 
 from abc import ABC, abstractmethod
@@ -35,6 +37,14 @@ class Learner(ABC):
 
     multi_output: ClassVar[bool] = False  # can it learn several outputs on one state?
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Kinds of problem that it can learn; a loss that does not say is good for both."""
+        loss = getattr(self, "loss", None)
+        if loss is None:
+            return ("classification",)
+        return (loss.task,) if hasattr(loss, "task") else ("classification", "regression")
+
     @abstractmethod
     def rule(self) -> Any:
         """Give the NamedTuple that compiled code gets; always of the same field types."""
@@ -47,17 +57,12 @@ class Learner(ABC):
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""
 
-    def reserve(self, memory: Memory, rounds: int) -> Memory:
-        """Make room for the next rounds; a budgeted learner has it already."""
-        del rounds
-        return memory
-
     @abstractmethod
     def view(self, memory: Memory) -> Any:
         """Show the memory as a NamedTuple of arrays."""
 
-    def handle(self, view: Any, x: Vector) -> None:
-        """Do the event that row x has raised, in place."""
+    def handle(self, view: Any, x: Vector) -> Memory | None:
+        """Do the event that row x has raised: in place, or in a new memory that takes over."""
         raise NotImplementedError(f"{type(self).__name__} has no events")
 
     @abstractmethod

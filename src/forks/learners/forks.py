@@ -33,9 +33,8 @@ from scipy.linalg import solve_triangular
 from forks._jit import finite, njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
 from forks._random import choose
-from forks._rows import Points, dense_points, point_shapes, store
-from forks._simd import LANES, fma, load, padded, splat, total
-from forks._simd import store as store_block
+from forks._rows import Points, dense_points, point_shapes
+from forks._simd import padded
 from forks.features.sketched import (
     FeatureMap,
     Sketch,
@@ -46,10 +45,13 @@ from forks.features.sketched import (
     sketch_shapes,
     write_features,
 )
-from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import not_negative, one_of, positive, whole
+from forks.learners._expansion import finite_or_zero
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.learners._stage_one import COUNT, SWITCH, UPDATE, Count, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
+from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Cube, Matrix, Vector
 
@@ -365,7 +367,7 @@ class FORKS(Learner):
         """Switch to stage two, or update the map, with row x."""
         state, random, sketch = view
         try:
-            if state.counts[COUNT.event] == _SWITCH:
+            if state.counts[COUNT.event] == SWITCH:
                 self._switch(state, random, sketch, x)
             else:
                 self._update(state, random, sketch, x)
@@ -480,7 +482,7 @@ class FORKSRule(NamedTuple):
 class FORKSState(NamedTuple):
     """What rounds change, in place."""
 
-    counts: Counter  # see `Count`
+    counts: Counter  # see `forks.learners._stage_one`
     steps: Counter  # (n_outputs,)  Newton steps since A was reset
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
@@ -497,21 +499,6 @@ class FORKSMemory(NamedTuple):
     sketch: Sketch
 
 
-class Count(NamedTuple):
-    """What `FORKSState.counts` holds, in this order."""
-
-    event: int  # 0, _SWITCH, _UPDATE or RESUME
-    stage: int  # 0 in stage one, 2 after the switch
-    stored: int  # points stored so far, dropped ones included
-    losses: int  # T0, rounds with a non-zero slope
-    rounds: int  # rounds since the switch
-    updates: int  # update rounds so far
-    refused: int  # steps left out because they would not have been finite
-
-
-COUNT = Count(*range(len(Count._fields)))
-
-
 class FORKSWork(NamedTuple):
     """Scratch."""
 
@@ -522,7 +509,6 @@ class FORKSWork(NamedTuple):
     z: Vector  # (n_outputs,)  scores
 
 
-_SWITCH, _UPDATE = 1, 2
 _CARRY_RIDGE = 1e-8  # relative to the largest eigenvalue of F'F
 _TINY = 1e-150  # features below it count as zero in a Newton step: their squares are subnormal
 
@@ -556,58 +542,20 @@ def _workspace(rule, state, scratch):
 @score.register(FORKSRule)
 def _score(rule, state, work, x, out):
     if state.counts[COUNT.stage] == 0:
-        n = state.counts[COUNT.stored]
-        _compare(rule, state, work, x, n)
-        for o in range(out.shape[0]):
-            out[o] = _finite(_dot(state.alpha[o], work.row, n))
+        expansion_scores(rule, state, work, x, out)
     else:
         write_features(rule.kernel, state.map, x, work.row, work.phi)
         for o in range(out.shape[0]):
-            z = _finite(_dot(state.w[o], work.phi, work.phi.shape[0]))
+            z = finite_or_zero(dot(state.w[o], work.phi, work.phi.shape[0]))
             out[o] = min(max(z, -rule.clip), rule.clip) if rule.project_next else z
 
 
 @step.register(FORKSRule)
 def _step(rule, state, work, x, y, weight, out):
     if state.counts[COUNT.stage] == 0:
-        _gradient_step(rule, state, work, x, y, weight, out)
+        gradient_round(rule, state, work, x, y, weight, out)
     else:
         _newton_round(rule, state, work, x, y, weight, out)
-
-
-@njit
-def _gradient_step(rule, state, work, x, y, weight, out):
-    """Stage one: store the point if it has loss, or ask for the switch if there is no room."""
-    counts = state.counts
-    n = counts[COUNT.stored]
-    _compare(rule, state, work, x, n)
-    full = n == rule.buffer
-    lost, all_finite = False, True
-    for o in range(out.shape[0]):
-        out[o] = _finite(_dot(state.alpha[o], work.row, n))
-        gradient = weight * slope(rule.loss, out[o], y[o])
-        lost = lost or gradient != 0.0
-        all_finite = all_finite and finite(gradient)
-        work.z[o] = -rule.eta * gradient
-    if not all_finite:
-        counts[COUNT.refused] += 1
-    elif lost:
-        counts[COUNT.losses] += 1
-        if full:
-            counts[COUNT.event] = _SWITCH
-        else:
-            store(x, state.points, n)
-            for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
-                state.alpha[o, n] = work.z[o]
-            counts[COUNT.stored] = n + 1
-
-
-@njit
-def _compare(rule, state, work, x, n):
-    """Write the kernel values to the n stored points, and zeros up to a whole block."""
-    kernel_row(rule.kernel, x, state.points, n, work.row)
-    for i in range(n, min(n + LANES, work.row.shape[0])):
-        work.row[i] = 0.0
 
 
 @njit
@@ -620,13 +568,13 @@ def _newton_round(rule, state, work, x, y, weight, out):
     solved, q = -1, 0.0  # the output whose S' phi is in `work.f`, and its phi'A^-1 phi
     for o in range(state.w.shape[0]):
         w = state.w[o]
-        z = _finite(_dot(w, phi, phi.shape[0]))
+        z = finite_or_zero(dot(w, phi, phi.shape[0]))
         if rule.project_next and not resumed and abs(z) > rule.clip:
             q = half_solve(state.roots[o], phi, work.f)
             solved = o
             if q > 0.0:
                 solve(state.roots[o], work.f, work.u)
-                _move(w, work.u, -_excess(z, rule.clip) / q)
+                add_multiple(w, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
         work.z[o] = z
         if not resumed:
@@ -638,7 +586,7 @@ def _newton_round(rule, state, work, x, y, weight, out):
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
         if _update_is_due(rule, counts, lost):
-            counts[COUNT.event] = _UPDATE
+            counts[COUNT.event] = UPDATE
             return
     if lost:
         for j in range(phi.shape[0]):
@@ -678,33 +626,13 @@ def _newton_step(rule, state, work, o, gain, q):
     gamma = c / (grown + math.sqrt(grown))
     if finite(move * q) and finite(move) and finite(gamma * q):
         solve_and_absorb(root, work.f, work.u, gamma)
-        _move(state.w[o], work.u, move)
+        add_multiple(state.w[o], work.u, move)
         state.steps[o] = t
     else:
         state.counts[COUNT.refused] += 1
 
 
 @njit
-def _finite(z):
-    """A score that overflows says nothing."""
-    return z if finite(z) else 0.0
-
-
-@njit
 def _excess(z, clip):
     """h(z) = sign(z) max(|z| - C, 0)."""
     return math.copysign(max(abs(z) - clip, 0.0), z)
-
-
-@njit
-def _dot(a, b, n):
-    sums = splat(0.0)
-    for i in range(0, n, LANES):
-        sums = fma(load(a, i), load(b, i), sums)
-    return total(sums)
-
-
-@njit
-def _move(w, u, amount):
-    for i in range(0, w.shape[0], LANES):
-        store_block(fma(splat(amount), load(u, i), load(w, i)), w, i)

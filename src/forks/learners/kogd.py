@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from forks._jit import finite
-from forks._memory import Memory, allocate, compiled_viewer, viewer
+from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
-from forks.kernels import Gaussian, Kernel, check_kernel, kernel_row
+from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import positive
-from forks.learners._protocol import Learner, attach, score, step, workspace
+from forks.learners._expansion import compare, finite_or_zero
+from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
+from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Matrix, Vector
 
@@ -61,7 +63,7 @@ class KOGD(Learner):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give an empty expansion."""
         del rng  # deterministic
-        return _allocate(n_features, n_outputs, capacity=64)
+        return allocate(KOGDState, _shapes(n_features, n_outputs, capacity=64))
 
     def view(self, memory: Memory) -> "KOGDState":
         """Show the memory as arrays."""
@@ -72,19 +74,11 @@ class KOGD(Learner):
         """Count the floats that `workspace` needs."""
         return int(state_of(memory).alpha.shape[1])
 
-    def reserve(self, memory: Memory, rounds: int) -> Memory:
-        """Make room for `rounds` more points, doubling."""
-        old = state_of(memory)
-        n, capacity = int(old.counts[1]), old.alpha.shape[1]
-        if n + rounds <= capacity:
-            return memory
-        d, n_outputs = old.points.columns.shape[0], old.alpha.shape[0]
-        memory = _allocate(d, n_outputs, capacity=max(n + rounds, 2 * capacity))
-        new = state_of(memory)
-        new.counts[1] = n
-        new.alpha[:, :n] = old.alpha[:, :n]
-        new.points.columns[:, :n] = old.points.columns[:, :n]
-        new.points.norms[:, :n] = old.points.norms[:, :n]
+    def handle(self, view: "KOGDState", x: Vector) -> Memory:
+        """Double the room for points."""
+        d, capacity = view.points.columns.shape
+        memory = grown(KOGDState, view, _shapes(d, view.alpha.shape[0], 2 * capacity))
+        state_of(memory).counts[EVENT] = 0
         return memory
 
     def stored_points(self, memory: Memory) -> int:
@@ -103,7 +97,7 @@ class KOGDRule(NamedTuple):
 class KOGDState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (2,)  the event, never raised; n
+    counts: Counter  # (2,)  the event, which asks for room; n
     points: Points  # (d, capacity)
     alpha: Matrix  # (n_outputs, capacity)
 
@@ -114,17 +108,17 @@ class KOGDWork(NamedTuple):
     row: Vector  # (capacity,)  k(x_i, x)
 
 
+_FULL = 1  # the event
 state_of = viewer(KOGDState)
 attach.register(KOGDRule)(compiled_viewer(KOGDState))
 
 
-def _allocate(n_features: int, n_outputs: int, capacity: int) -> Memory:
-    shapes = {
+def _shapes(n_features: int, n_outputs: int, capacity: int) -> dict[str, tuple[int, ...]]:
+    return {
         "counts": (2,),
         **point_shapes("points", n_features, capacity),
         "alpha": (n_outputs, padded(capacity)),
     }
-    return allocate(KOGDState, shapes)
 
 
 @workspace.register(KOGDRule)
@@ -135,24 +129,25 @@ def _workspace(rule, state, scratch):
 @score.register(KOGDRule)
 def _score(rule, state, work, x, out):
     n = state.counts[1]
-    kernel_row(rule.kernel, x, state.points, n, work.row)
+    compare(rule.kernel, state.points, n, x, work.row)
     for o in range(out.shape[0]):
-        total = 0.0
-        for i in range(n):
-            total += state.alpha[o, i] * work.row[i]
-        out[o] = total if finite(total) else 0.0  # a score that overflows says nothing
+        out[o] = finite_or_zero(dot(state.alpha[o], work.row, n))
 
 
 @step.register(KOGDRule)
 def _step(rule, state, work, x, y, weight, out):
-    score(rule, state, work, x, out)
     n = state.counts[1]
+    if n == state.alpha.shape[1]:
+        state.counts[EVENT] = _FULL
+        return
+    score(rule, state, work, x, out)
     lost, all_finite = False, True
     for o in range(out.shape[0]):
         gradient = weight * slope(rule.loss, out[o], y[o])
-        state.alpha[o, n] = -rule.eta * gradient
+        change = -rule.eta * gradient
         lost = lost or gradient != 0.0
-        all_finite = all_finite and finite(gradient)
+        all_finite = all_finite and finite(change)
+        state.alpha[o, n] = change if finite(change) else 0.0  # `dot` reads whole blocks
     if lost and all_finite:
         store(x, state.points, n)
         state.counts[1] = n + 1

@@ -1,0 +1,67 @@
+"""Stage one of the two-stage learners (NOGD, SkeGD, FORKS): gradient steps until a buffer is full.
+
+Every round with a non-zero slope l' of the loss stores its point with the coefficient -eta l'.
+When the buffer has no room for it, such a round raises the event `SWITCH` instead, and stage two
+begins with that point: the switch is made at the first round with loss after the buffer is full.
+
+A learner's rule has `kernel`, `loss`, `buffer` and `eta`, its state `counts`, `points` and
+`alpha`, its scratch `row` and `z`.
+"""
+
+from typing import NamedTuple
+
+from forks._jit import finite, njit
+from forks._rows import store
+from forks.learners._expansion import compare, finite_or_zero
+from forks.linalg.vectors import dot
+from forks.losses import slope
+
+
+class Count(NamedTuple):
+    """What `counts` holds, in this order."""
+
+    event: int  # 0, SWITCH, UPDATE or RESUME
+    stage: int  # 0 in stage one, 2 after the switch
+    stored: int  # points stored so far, dropped ones included
+    losses: int  # T0, rounds with a non-zero slope
+    rounds: int  # rounds since the switch
+    updates: int  # update rounds so far
+    refused: int  # steps left out because they would not have been finite
+
+
+COUNT = Count(*range(len(Count._fields)))
+SWITCH, UPDATE = 1, 2
+
+
+@njit
+def expansion_scores(rule, state, work, x, out):
+    """Write the scores of stage one: f(x) = sum_i alpha_i k(x_i, x), one per output."""
+    n = state.counts[COUNT.stored]
+    compare(rule.kernel, state.points, n, x, work.row)
+    for o in range(out.shape[0]):
+        out[o] = finite_or_zero(dot(state.alpha[o], work.row, n))
+
+
+@njit
+def gradient_round(rule, state, work, x, y, weight, out):
+    """Store the point if it has loss, or ask for the switch if there is no room."""
+    counts = state.counts
+    expansion_scores(rule, state, work, x, out)
+    lost, all_finite = False, True
+    for o in range(out.shape[0]):
+        gradient = weight * slope(rule.loss, out[o], y[o])
+        lost = lost or gradient != 0.0
+        all_finite = all_finite and finite(gradient)
+        work.z[o] = -rule.eta * gradient
+    if not all_finite:
+        counts[COUNT.refused] += 1
+    elif lost:
+        n = counts[COUNT.stored]
+        counts[COUNT.losses] += 1
+        if n == rule.buffer:
+            counts[COUNT.event] = SWITCH
+        else:
+            store(x, state.points, n)
+            for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
+                state.alpha[o, n] = work.z[o]
+            counts[COUNT.stored] = n + 1

@@ -1,0 +1,106 @@
+"""Random budget perceptron (RBP): a kernel perceptron that drops a random point for a new one.
+
+f(x) = sum_i alpha_i k(x_i, x). A mistake, sign f(x_t) != y_t, adds x_t with the coefficient y_t;
+when `budget` points are stored, one of them, drawn uniformly, makes room for it. Other rounds
+change nothing. A round costs O(B d).
+
+Reference: Cavallanti, Cesa-Bianchi, Gentile, "Tracking the best hyperplane with a simple budget
+perceptron", Machine Learning 69, 2007.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from forks._memory import compiled_viewer
+from forks._random import integer
+from forks._rows import Points, store
+from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.learners._expansion import (
+    BudgetedExpansion,
+    drop,
+    expand,
+    expansion_score,
+    expansion_workspace,
+    is_mistake,
+)
+from forks.learners._protocol import attach, score, step, workspace
+from forks.typing import Counter, Vector
+
+
+class RBPState(NamedTuple):
+    """What learning changes, in place. Points [:n] are in use."""
+
+    counts: Counter  # (2,)  the event, never raised; n
+    points: Points  # (d, budget)
+    alpha: Vector  # (budget,)
+    random: Counter  # (1,)  generator
+
+
+@dataclass(frozen=True, kw_only=True)
+class RBP(BudgetedExpansion):
+    """Random budget perceptron, for classification.
+
+    A sample weight is a factor of the coefficient that a mistake adds.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`.
+    budget : int
+        B, points that are stored at most.
+    insert_when_full : bool
+        Does a mistake enter when the budget is full? If not, it only drops a point, and every
+        second mistake is stored; see `as_released`.
+    """
+
+    insert_when_full: bool = True
+
+    state_class: ClassVar[type] = RBPState
+
+    @classmethod
+    def as_released(
+        cls, *, kernel: Kernel = Gaussian(), budget: int = 100, **changes: Any
+    ) -> "RBP":
+        """As the code of the FORKS authors: a mistake at a full budget drops a point unreplaced."""
+        return cls(**{"kernel": kernel, "budget": budget, "insert_when_full": False, **changes})
+
+    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the state."""
+        return {**super().shapes(n_features), "random": (1,)}
+
+    def rule(self) -> "RBPRule":
+        """Give what compiled code needs."""
+        kernel = check_kernel(self.kernel)
+        return RBPRule(kernel, int(self.budget), bool(self.insert_when_full))
+
+
+class RBPRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    insert_when_full: bool
+
+
+attach.register(RBPRule)(compiled_viewer(RBPState))
+workspace.register(RBPRule)(expansion_workspace)
+score.register(RBPRule)(expansion_score)
+
+
+@step.register(RBPRule)
+def _step(rule, state, work, x, y, weight, out):
+    n = state.counts[1]
+    out[0] = expand(rule.kernel, state.points, n, state.alpha, x, work.row)
+    if weight == 0.0 or not is_mistake(out[0], y[0]):
+        return
+    slot = n
+    if n < rule.budget:
+        state.counts[1] = n + 1
+    else:
+        slot = integer(state.random, n)
+        if not rule.insert_when_full:
+            drop(state.points, state.alpha, slot, n)
+            state.counts[1] = n - 1
+            return
+    store(x, state.points, slot)
+    state.alpha[slot] = weight * y[0]

@@ -1,0 +1,20 @@
+"""Vectors of whole blocks, zero beyond their length, in compiled code."""
+
+from forks._jit import njit
+from forks._simd import LANES, fma, load, splat, store, total
+
+
+@njit
+def dot(a, b, n):
+    """Sum of a_i b_i over the first n, rounded up to whole blocks."""
+    sums = splat(0.0)
+    for i in range(0, n, LANES):
+        sums = fma(load(a, i), load(b, i), sums)
+    return total(sums)
+
+
+@njit
+def add_multiple(w, u, amount):
+    """W += amount u."""
+    for i in range(0, w.shape[0], LANES):
+        store(fma(splat(amount), load(u, i), load(w, i)), w, i)
