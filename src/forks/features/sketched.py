@@ -38,7 +38,7 @@ from forks._rows import Points, copy_point, dense_points, point_shapes, store_po
 from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
-from forks.linalg import SJLT, apply_pinv, eigen_update, factorise, rank_one_update
+from forks.linalg import SJLT, RandomizedSVD, apply_pinv, eigen_update, factorise, rank_one_update
 from forks.typing import Counter, Matrix, Vector
 
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
@@ -59,7 +59,7 @@ class SketchPlan(NamedTuple):
     cut: float  # relative cut of the pseudo-inverse
     growing: bool  # do update points join the list of points?
     refreshed: bool  # do they replace landmarks?
-    incremental: bool  # TISVD, or a full decomposition at each update?
+    decomposition: str  # of Phi_pp at an update: "tisvd", "svd" or "randomized"
 
 
 class FeatureMap(NamedTuple):
@@ -92,7 +92,7 @@ def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[
 def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
     """Shapes of a `Sketch` field of a state, for `forks._memory.allocate`."""
     s_p, s_m, k = plan.sketch_size, plan.n_landmarks, plan.rank
-    inner = 0 if plan.incremental else s_p
+    inner = 0 if plan.decomposition == "tisvd" else s_p
     return {
         f"{name}.columns": (plan.capacity * plan.n_blocks,),
         f"{name}.signs": (plan.capacity, plan.n_blocks),
@@ -141,7 +141,7 @@ def build(
     sketch.cross[:] = half[:, chosen]
     _factorise(plan, sketch)
     inner = rows.sketch(half.T)
-    if not plan.incremental:
+    if plan.decomposition != "tisvd":
         sketch.inner[:] = inner
     _decompose(plan, sketch, inner, psd=True)
     _refresh_map(plan, feature_map, sketch)
@@ -196,7 +196,7 @@ def join(
         which = n_updates % plan.n_landmarks
         copy_point(points, capacity, landmarks, which)
         _replace_column(sketch, which, psi_sketched + k_xx * s)
-    _update_decomposition(plan, sketch, E, J)
+    _update_decomposition(plan, sketch, E, J, seed + n_updates)
     if n_updates % _FACTORISE_EVERY == 0 or not 0.5 < _size(sketch) / sketch.size[0] < 2.0:
         _factorise(plan, sketch)
     _refresh_map(plan, feature_map, sketch)
@@ -248,14 +248,20 @@ def _replace_column(sketch: Sketch, which: int, column: Vector) -> None:
     rank_one_update(sketch.Q_transposed.T, sketch.R_transposed.T, change, unit)
 
 
-def _update_decomposition(plan: SketchPlan, sketch: Sketch, E: Matrix, J: Matrix) -> None:
+def _update_decomposition(
+    plan: SketchPlan, sketch: Sketch, E: Matrix, J: Matrix, seed: int
+) -> None:
     """Phi_pp += E J E'."""
-    if plan.incremental:
+    if plan.decomposition == "tisvd":
         vectors, values = eigen_update(sketch.vectors_transposed.T, sketch.values, E, J)
         sketch.vectors_transposed[:], sketch.values[:] = vectors.T, values
-    else:
-        sketch.inner[:] += E @ J @ E.T
+        return
+    sketch.inner[:] += E @ J @ E.T
+    if plan.decomposition == "svd":
         _decompose(plan, sketch, sketch.inner)
+    else:
+        decomposition = RandomizedSVD(plan.rank, seed=seed).fit(sketch.inner)
+        sketch.vectors_transposed[:], sketch.values[:] = decomposition.V.T, decomposition.s
 
 
 def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = False) -> None:

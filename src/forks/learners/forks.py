@@ -24,40 +24,54 @@ parameters below offer both; `as_published` and `as_released` set them.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from forks._jit import finite, njit
-from forks._memory import Memory, allocate, compiled_viewer, viewer
-from forks._random import choose
-from forks._rows import Points, dense_points, point_shapes
+from forks._memory import Memory, compiled_viewer, viewer
+from forks._rows import Points, dense_points
 from forks._simd import padded
 from forks.features.sketched import (
     FeatureMap,
     Sketch,
-    SketchPlan,
-    build,
-    join,
-    map_shapes,
-    sketch_shapes,
     write_features,
 )
-from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
+from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import finite_or_zero
-from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
-from forks.learners._stage_one import COUNT, SWITCH, UPDATE, Count, expansion_scores, gradient_round
+from forks.learners._protocol import RESUME, attach, score, step, workspace
+from forks.learners._sketched import TINY, SketchedLearner, update_is_due
+from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Cube, Matrix, Vector
 
 
+class FORKSState(NamedTuple):
+    """What rounds change, in place."""
+
+    counts: Counter  # see `forks.learners._stage_one`
+    steps: Counter  # (n_outputs,)  Newton steps since A was reset
+    points: Points  # (d, capacity)  stage one's points, then update points
+    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
+    map: FeatureMap
+    w: Matrix  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
+    roots: Cube  # (n_outputs, k, padded(k))  S with A^-1 = S S'
+
+
+class FORKSMemory(NamedTuple):
+    """Everything that is kept: what rounds change, then what only events use."""
+
+    hot: FORKSState
+    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    sketch: Sketch
+
+
 @dataclass(frozen=True, kw_only=True)
-class FORKS(Learner):
+class FORKS(SketchedLearner):
     """FORKS with every parameter of the paper.
 
     Parameters
@@ -113,23 +127,13 @@ class FORKS(Learner):
         with the points of stage one for ever.
     max_points : int, default 2 buffers
         Cap of the growing list; beyond it the oldest point leaves the sketch.
-    decomposition : {"tisvd", "svd"}
-        Incremental, or a full decomposition at every update round.
+    decomposition : {"tisvd", "svd", "randomized"}
+        Of Phi_pp at an update round: incremental; from scratch; or from scratch by random
+        projections.
     cut : float
         Relative cut of the pseudo-inverse of Phi_pm (a smooth one, see `forks.linalg.factor`).
     """
 
-    kernel: Kernel = Gaussian()
-    loss: Loss = Hinge()
-    budget: int = 100
-    buffer: int | None = None
-    sketch_size: int | None = None
-    n_landmarks: int | None = None
-    rank: int | None = None
-    update_cycle: int | None = None
-    cycle_counts: str = "losses"
-    n_blocks: int = 1
-    eta: float = 0.2
     alpha: float = 0.05
     curvature: float = 0.1
     curvature_decay: float = 0.0
@@ -140,13 +144,8 @@ class FORKS(Learner):
     curvature_first: bool = True
     weight_start: str = "projection"
     on_update: str = "carry"
-    landmarks: str = "fixed"
-    sketch_points: str = "growing"
-    max_points: int | None = None
-    decomposition: str = "tisvd"
-    cut: float = 1e-8
 
-    multi_output: ClassVar[bool] = True
+    memory_class: ClassVar[type] = FORKSMemory
 
     @classmethod
     def as_published(
@@ -236,83 +235,26 @@ class FORKS(Learner):
         return replace(released, **changes)
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
-        whole("budget", self.budget, 1)
-        for name in ("buffer", "sketch_size", "n_landmarks", "rank", "max_points"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name), 1)
-        sizes = self.sizes()
-        whole("n_landmarks", sizes.n_landmarks, 1, sizes.buffer, "the buffer")
-        whole("rank", sizes.rank, 1, sizes.n_landmarks, "n_landmarks")
-        whole("rank", sizes.rank, 1, sizes.sketch_size, "sketch_size")
-        whole("update_cycle", sizes.update_cycle, 0)
-        whole("max_points", sizes.max_points, sizes.buffer)
-        whole("n_blocks", self.n_blocks, 1, sizes.sketch_size, "sketch_size")
-        positive("eta", self.eta)
+        super().__post_init__()
         positive("alpha", self.alpha)
         positive("step_size", self.step_size)
         positive("clip", self.clip, infinite=True)
-        positive("cut", self.cut)
         not_negative("damping", self.damping)
         not_negative("curvature", self.curvature)
         not_negative("curvature_decay", self.curvature_decay)
-        one_of("cycle_counts", self.cycle_counts, ("losses", "rounds"))
         one_of("projection", self.projection, ("next", "current", "none"))
-        one_of("weight_start", self.weight_start, ("point", "zero", "projection"))
         one_of("on_update", self.on_update, ("reset", "carry"))
-        one_of("landmarks", self.landmarks, ("fixed", "refreshed"))
-        one_of("sketch_points", self.sketch_points, ("growing", "buffer"))
-        one_of("decomposition", self.decomposition, ("tisvd", "svd"))
-        if self.landmarks == "refreshed" and self.sketch_points != "growing":
-            raise ValueError("landmarks='refreshed' needs sketch_points='growing', got 'buffer'")
 
-    def sizes(self) -> "FORKSSizes":
-        """Give the sizes with None filled in."""
-        return self._sizes
+    def _default_sketch_size(self, buffer: int) -> int:
+        return buffer
 
-    @cached_property
-    def _sizes(self) -> "FORKSSizes":
-        def given(value: int | None, default: int) -> int:
-            return default if value is None else value
+    def _default_landmarks(self, buffer: int, sketch_size: int) -> int:
+        return min(self.budget, buffer)
 
-        buffer = given(self.buffer, 2 * self.budget)
-        n_landmarks = given(self.n_landmarks, min(self.budget, buffer))
-        sketch_size = given(self.sketch_size, buffer)
-        return FORKSSizes(
-            buffer,
-            sketch_size,
-            n_landmarks,
-            given(self.rank, min(n_landmarks, sketch_size)),
-            given(self.update_cycle, 0),
-            given(self.max_points, 2 * buffer),
-        )
+    def _default_rank(self, n_landmarks: int) -> int:
+        return n_landmarks
 
-    def plan(self) -> SketchPlan:
-        """Give the part of the configuration that shapes the feature map."""
-        return self._plan
-
-    @cached_property
-    def _plan(self) -> SketchPlan:
-        sizes = self.sizes()
-        return SketchPlan(
-            sizes.sketch_size,
-            sizes.n_landmarks,
-            sizes.rank,
-            self.n_blocks,
-            sizes.max_points if self.sketch_points == "growing" else sizes.buffer,
-            self.cut,
-            growing=self.sketch_points == "growing",
-            refreshed=self.landmarks == "refreshed",
-            incremental=self.decomposition == "tisvd",
-        )
-
-    def rule(self) -> "FORKSRule":
-        """Give what compiled code needs."""
-        return self._rule
-
-    @cached_property
-    def _rule(self) -> "FORKSRule":
+    def _make_rule(self) -> "FORKSRule":
         return FORKSRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
@@ -329,98 +271,40 @@ class FORKS(Learner):
             self.cycle_counts == "losses",
         )
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give the memory of a learner that has seen nothing."""
-        sizes, plan = self.sizes(), self.plan()
-        width = padded(sizes.rank)
-        shapes = {
-            "hot.counts": (len(Count._fields),),
+    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the memory."""
+        k = self.sizes().rank
+        return {
+            **super().shapes(n_features, n_outputs),
             "hot.steps": (n_outputs,),
-            **point_shapes("hot.points", n_features, plan.capacity + 1),
-            "hot.alpha": (n_outputs, padded(sizes.buffer)),
-            **map_shapes("hot.map", plan, n_features),
-            "hot.w": (n_outputs, width),
-            "hot.roots": (n_outputs, sizes.rank, width),
-            "random": (2,),
-            **sketch_shapes("sketch", plan),
+            "hot.roots": (n_outputs, k, padded(k)),
         }
-        memory = allocate(FORKSMemory, shapes)
-        memory_of(memory).random[:] = rng.integers(2**63, size=2)
-        return memory
 
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""
         hot = memory_of(memory).hot
         return int(hot.points.columns.shape[1] + 3 * hot.w.shape[1] + hot.w.shape[0])
 
-    def stored_points(self, memory: Memory) -> int:
-        """Count the points that the learner keeps now, landmarks among them."""
-        state = memory_of(memory).hot
-        return min(int(state.counts[COUNT.stored]), self.plan().capacity)
-
-    def view(self, memory: Memory) -> "FORKSMemory":
-        """Show the memory as arrays."""
-        view: FORKSMemory = memory_of(memory)
-        return view
-
-    def handle(self, view: "FORKSMemory", x: Vector) -> None:
-        """Switch to stage two, or update the map, with row x."""
-        state, random, sketch = view
-        try:
-            if state.counts[COUNT.event] == SWITCH:
-                self._switch(state, random, sketch, x)
-            else:
-                self._update(state, random, sketch, x)
-        except BaseException:  # an interrupt, say: go on later without this event
-            state.counts[COUNT.event] = 0
-            sketch.size[0] = math.inf  # and with factors made anew
-            raise
-        state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
-
-    def _switch(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
-        plan, n = self.plan(), self.sizes().buffer
-        kernel = self._rule.kernel
-        chosen = choose(random[:1], n, plan.n_landmarks)
-        build(plan, state.map, sketch, kernel, state.points, n, int(random[1]), chosen)
-        self._forget(state)
-        if self.weight_start == "point":
-            # The smallest w with w'phi = f(x), as in the authors' code.
-            psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
-            phi = self._features(state.map, x.reshape(1, -1))[0]
-            length = phi @ phi
-            if length > _TINY**2:
-                state.w[:, : plan.rank] = np.outer(state.alpha[:, :n] @ psi, phi / length)
-        elif self.weight_start == "projection":
-            X = dense_points(state.points, n)
-            f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
-            fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
-            state.w[:, : plan.rank] = fit.T
-        state.counts[COUNT.stage] = 2
-
-    def _update(self, state: "FORKSState", random: Counter, sketch: Sketch, x: Vector) -> None:
-        plan, kernel, counts = self.plan(), self._rule.kernel, state.counts
-        if self.on_update == "carry":
-            before = FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
-        updates = int(counts[COUNT.updates])
-        number = self.sizes().buffer + updates
-        seed = int(random[1])
-        join(plan, state.map, sketch, kernel, state.points, x, number, updates, seed)
-        counts[COUNT.updates] += 1
-        counts[COUNT.stored] += plan.growing
-        if self.on_update == "carry":
-            self._carry(state, before)
-        else:
-            self._forget(state)
-
-    def _forget(self, state: "FORKSState") -> None:
+    def _forget(self, state: FORKSState) -> None:
         """Start anew: w = 0, A = alpha I."""
-        state.w[:] = 0.0
+        super()._forget(state)
         state.roots[:] = 0.0
         diagonal = np.arange(state.roots.shape[1])
         state.roots[:, diagonal, diagonal] = 1.0 / math.sqrt(self.alpha)
         state.steps[:] = 0
 
-    def _carry(self, state: "FORKSState", before: FeatureMap) -> None:
+    def _before(self, state: FORKSState, x: Vector) -> FeatureMap | None:
+        if self.on_update == "reset":
+            return None
+        return FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
+
+    def _after(self, state: FORKSState, x: Vector, before: FeatureMap | None) -> None:
+        if before is None:
+            self._forget(state)
+        else:
+            self._carry(state, before)
+
+    def _carry(self, state: FORKSState, before: FeatureMap) -> None:
         """Take w and A into the new map, by the features of the landmarks in both.
 
         w becomes the ridge fit to the old scores of the landmarks, and A - alpha I = sum c g g'
@@ -445,21 +329,6 @@ class FORKS(Learner):
             R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
             root[:] = solve_triangular(R, np.eye(k))
 
-    def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
-        landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
-        return kernel_block(self._rule.kernel, X, landmarks, Z.shape[0]) @ Z
-
-
-class FORKSSizes(NamedTuple):
-    """The sizes in force."""
-
-    buffer: int
-    sketch_size: int
-    n_landmarks: int
-    rank: int
-    update_cycle: int
-    max_points: int
-
 
 class FORKSRule(NamedTuple):
     """What compiled code needs to know."""
@@ -479,26 +348,6 @@ class FORKSRule(NamedTuple):
     count_losses: bool
 
 
-class FORKSState(NamedTuple):
-    """What rounds change, in place."""
-
-    counts: Counter  # see `forks.learners._stage_one`
-    steps: Counter  # (n_outputs,)  Newton steps since A was reset
-    points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
-    map: FeatureMap
-    w: Matrix  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
-    roots: Cube  # (n_outputs, k, padded(k))  S with A^-1 = S S'
-
-
-class FORKSMemory(NamedTuple):
-    """Everything that is kept: what rounds change, then what only events use."""
-
-    hot: FORKSState
-    random: Counter  # (2,)  generator of landmarks, seed of the sketch
-    sketch: Sketch
-
-
 class FORKSWork(NamedTuple):
     """Scratch."""
 
@@ -510,7 +359,6 @@ class FORKSWork(NamedTuple):
 
 
 _CARRY_RIDGE = 1e-8  # relative to the largest eigenvalue of F'F
-_TINY = 1e-150  # features below it count as zero in a Newton step: their squares are subnormal
 
 memory_of = viewer(FORKSMemory)
 attach.register(FORKSRule)(compiled_viewer(FORKSState))
@@ -585,12 +433,12 @@ def _newton_round(rule, state, work, x, y, weight, out):
     else:
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
-        if _update_is_due(rule, counts, lost):
+        if update_is_due(rule, counts, lost):
             counts[COUNT.event] = UPDATE
             return
     if lost:
         for j in range(phi.shape[0]):
-            if abs(phi[j]) < _TINY:
+            if abs(phi[j]) < TINY:
                 phi[j] = 0.0
         for o in range(state.w.shape[0]):
             gain = rule.step_size * weight * slope(rule.loss, work.z[o], y[o])  # g = gain phi
@@ -599,16 +447,6 @@ def _newton_round(rule, state, work, x, y, weight, out):
                     q = half_solve(state.roots[o], phi, work.f)
                     solved = o
                 _newton_step(rule, state, work, o, gain, q)
-
-
-@njit
-def _update_is_due(rule, counts, lost):
-    rho = rule.update_cycle
-    if rho == 0:
-        return False
-    if rule.count_losses:
-        return lost and counts[COUNT.losses] % rho == 1 % rho  # T0 mod rho = 1, as in the code
-    return counts[COUNT.rounds] % rho == 0
 
 
 @njit

@@ -1,5 +1,6 @@
 """Linear algebra: sketches, incremental decompositions and maintained factorisations."""
 
+from forks.linalg.decompositions import IncrementalSVD, RandomizedSVD, TruncatedSVD
 from forks.linalg.factor import apply_pinv, factorise, rank_one_update
 from forks.linalg.sjlt import SJLT
 from forks.linalg.threads import one_thread
@@ -8,6 +9,9 @@ from forks.linalg.tisvd import TISVD, eigen_update
 __all__ = [
     "SJLT",
     "TISVD",
+    "IncrementalSVD",
+    "RandomizedSVD",
+    "TruncatedSVD",
     "apply_pinv",
     "eigen_update",
     "factorise",

@@ -21,15 +21,21 @@ Departures from the paper, all for the sake of orthogonality:
 - `TISVD` orthonormalises U and V again from time to time, and `eigen_update` when they drift.
 """
 
-from numbers import Integral
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.linalg.lapack import dgeqp3, dgeqrf, dorgqr, dsyev
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
+from forks.linalg._dense import (
+    Matrix,
+    Vector,
+    check_update,
+    finite_matrix,
+    truncated_svd,
+    whole_number,
+)
 
 # A residual below _ROUNDING * sqrt(n) of its column's largest entry is taken to be rounding.
 _ROUNDING = 1e-14
@@ -72,40 +78,28 @@ class TISVD:
     _updates_since_qr: int
 
     def __init__(self, rank: int) -> None:
-        if isinstance(rank, bool | np.bool_) or not isinstance(rank, Integral) or rank < 1:
-            raise ValueError(f"rank must be an integer >= 1, got {rank!r}")
-        self.rank = int(rank)
+        self.rank = whole_number("rank", rank, 1)
         self._updates_since_qr = 0
 
     def __repr__(self) -> str:
         return f"TISVD(rank={self.rank})"
 
-    def fit(self, M: ArrayLike) -> "TISVD":
+    def fit(self, M: ArrayLike) -> Self:
         """Start from the `rank` leading singular triplets of M (n, m)."""
-        M = _finite_matrix("M", M)
-        if M.size == 0:
-            raise ValueError(f"M must not be empty, got shape {M.shape}")
-        self.U, self.s, self.V = _truncated_svd("M", M, min(self.rank, *M.shape))
+        M = finite_matrix("M", M)
+        self.U, self.s, self.V = self._leading("M", M, min(self.rank, *M.shape))
         self._updates_since_qr = 0
         return self
 
-    def update(self, D1: ArrayLike, D2: ArrayLike) -> "TISVD":
+    def update(self, D1: ArrayLike, D2: ArrayLike) -> Self:
         """Replace M_k by the rank-k part of M_k + D1 D2', for D1 (n, c) and D2 (m, c).
 
         A vector counts as one column.
         """
         if not hasattr(self, "U"):
             raise ValueError("update needs a matrix to update: call fit first")
-        D1, D2 = _finite_columns("D1", D1), _finite_columns("D2", D2)
         (n, k), m = self.U.shape, len(self.V)
-        if len(D1) != n:
-            raise ValueError(f"D1 must have n = {n} rows, got shape {D1.shape}")
-        if len(D2) != m:
-            raise ValueError(f"D2 must have m = {m} rows, got shape {D2.shape}")
-        if D1.shape[1] != D2.shape[1]:
-            raise ValueError(
-                f"D1 and D2 must have as many columns as each other, got {D1.shape} and {D2.shape}"
-            )
+        D1, D2 = check_update(D1, D2, n, m)
         if D1.shape[1] == 0:
             return self
 
@@ -115,7 +109,7 @@ class TISVD:
             # Scales meet scales first: 1e200 and 1e-200 are harmless together.
             H = (T1 * (scale1 * scale2)) @ T2.T  # (k + p, k + q)
             H[np.arange(k), np.arange(k)] += self.s
-        left, s, right = _truncated_svd("D1 D2'", H, k)
+        left, s, right = self._leading("D1 D2'", H, k)
         U = np.hstack([self.U, P]) @ left
         V = np.hstack([self.V, Q]) @ right
 
@@ -125,6 +119,9 @@ class TISVD:
             updates = 0
         self.U, self.s, self.V, self._updates_since_qr = U, s, V, updates
         return self
+
+    def _leading(self, name: str, M: Matrix, k: int) -> tuple[Matrix, Vector, Matrix]:
+        return truncated_svd(name, M, k)
 
     def reconstruct(self) -> Matrix:
         """M_k = U diag(s) V', an (n, m) array."""
@@ -220,38 +217,5 @@ def _orthonormalised(U: Matrix, s: Vector, V: Matrix) -> tuple[Matrix, Vector, M
     """The same U diag(s) V' with U and V orthonormal to rounding."""
     QU, RU = linalg.qr(U, mode="economic")
     QV, RV = linalg.qr(V, mode="economic")
-    left, s, right = _truncated_svd("M", (RU * s) @ RV.T, len(s))
+    left, s, right = truncated_svd("M", (RU * s) @ RV.T, len(s))
     return QU @ left, s, QV @ right
-
-
-def _truncated_svd(name: str, M: Matrix, k: int) -> tuple[Matrix, Vector, Matrix]:
-    """The k leading singular triplets of M; `name` is whom to blame if they are out of range."""
-    if not np.isfinite(M).all():
-        raise ValueError(f"{name} is too large: the result exceeds the range of float64")
-    try:
-        U, s, Vt = linalg.svd(M, full_matrices=False, check_finite=False)
-    except np.linalg.LinAlgError:  # divide and conquer may fail where QR iteration does not
-        U, s, Vt = linalg.svd(M, full_matrices=False, check_finite=False, lapack_driver="gesvd")
-    if not np.isfinite(s).all():
-        raise ValueError(f"{name} is too large: its singular values exceed the range of float64")
-    return np.ascontiguousarray(U[:, :k]), s[:k].copy(), np.ascontiguousarray(Vt[:k].T)
-
-
-def _finite_matrix(name: str, value: ArrayLike) -> Matrix:
-    try:
-        array = np.asarray(value)
-        if np.iscomplexobj(array):
-            raise ValueError("it is complex")
-        array = array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of real numbers: {error}") from error
-    if array.ndim != 2:
-        raise ValueError(f"{name} must have two dimensions, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinity")
-    return array
-
-
-def _finite_columns(name: str, value: ArrayLike) -> Matrix:
-    """As `_finite_matrix`, with a vector as one column."""
-    return _finite_matrix(name, np.asarray(value)[:, np.newaxis] if np.ndim(value) == 1 else value)

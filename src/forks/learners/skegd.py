@@ -1,0 +1,275 @@
+"""SkeGD: gradient descent on a sketched, incrementally updated feature map.
+
+The first-order ancestor of FORKS. Stage one stores the points with loss in a buffer; the switch
+sketches them into a feature map phi of rank k (`forks.features.sketched`); stage two takes
+gradient steps on it,
+
+    f_t = w'phi_t,   w <- w - step_size l'(f_t, y_t) phi_t.
+
+Every rho rounds with loss an update round lets its point join the sketches, whose decomposition
+is computed anew, and w becomes the smallest one that keeps the score of that point,
+
+    w = f_t phi_t / |phi_t|^2,    phi_t in the new map,
+
+before the round's step. A regular round costs O(d s_m + s_m k), an update round O(s_p^3).
+
+Reference: Zhang and Liao, "Incremental randomized sketching for online kernel learning", ICML
+2019, and the authors' code where the paper is silent: the switch is made at the first round with
+loss after the buffer is full, and w starts by the rule above. That code also keeps all s_p
+singular vectors from the switch to the first update, and lets the switch's point join the sketch;
+here the map has rank k throughout, as in the FORKS paper.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from forks._jit import finite, njit
+from forks._memory import Memory, compiled_viewer
+from forks._rows import Points
+from forks.features.sketched import FeatureMap, Sketch, write_features
+from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.learners._checks import one_of, positive, whole
+from forks.learners._expansion import finite_or_zero
+from forks.learners._protocol import RESUME, attach, score, step, workspace
+from forks.learners._sketched import SketchedLearner, update_is_due
+from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
+from forks.linalg.vectors import add_multiple, dot
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.typing import Counter, Matrix, Vector
+
+
+class SkeGDState(NamedTuple):
+    """What rounds change, in place."""
+
+    counts: Counter  # see `forks.learners._stage_one`
+    points: Points  # (d, capacity)  stage one's points, then update points
+    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
+    map: FeatureMap
+    w: Matrix  # (n_outputs, padded(k)), zero beyond k
+
+
+class SkeGDMemory(NamedTuple):
+    """Everything that is kept: what rounds change, then what only events use."""
+
+    hot: SkeGDState
+    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    sketch: Sketch
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkeGD(SketchedLearner):
+    """Sketched online gradient descent.
+
+    Parameters
+    ----------
+    kernel, loss
+        One of `forks.kernels`, one of `forks.losses`.
+    budget : int
+        B, from which the sizes below follow where they are None.
+    buffer : int, default 2 B
+        Points stored in stage one.
+    sketch_size : int, default B
+        s_p, columns of the sparse Johnson-Lindenstrauss sketch.
+    n_landmarks : int, default 0.2 s_p
+        s_m, points that the feature map compares a row with.
+    rank : int, default 0.1 B
+        k, features.
+    update_cycle : int, default 0
+        rho: an update round every so many rounds; 0 for never. The paper has 0.3 N.
+    cycle_counts : {"losses", "rounds"}
+        What rho counts: rounds with a non-zero slope, or all rounds since the switch.
+    n_blocks : int
+        D, non-zeros in a row of the sketch.
+    eta : float
+        Step size of stage one.
+    step_size : float, default eta
+        Step size of stage two.
+    weight_start : {"point", "zero", "projection"}
+        w at the switch: the smallest that keeps the score of the point at hand; zero; or the
+        least-squares fit to the scores of all stored points.
+    on_update : {"point", "keep"}
+        w at an update: the smallest that keeps the score of the point at hand (the method's own
+        code), or left as it is, in coordinates that have changed (the FORKS authors' version).
+    landmarks : {"fixed", "refreshed"}
+        Drawn once at the switch, or an update point also replaces a landmark.
+    sketch_points : {"growing", "buffer"}
+        Do update points join the points that later ones are compared with?
+    max_points : int, default 2 buffers
+        Cap of the growing list; beyond it the oldest point leaves the sketch.
+    decomposition : {"svd", "tisvd", "randomized"}
+        Of Phi_pp at an update round: from scratch (the method), incremental, or from scratch by
+        random projections.
+    cut : float
+        Relative cut of the pseudo-inverse of Phi_pm.
+    """
+
+    step_size: float | None = None
+    on_update: str = "point"
+    decomposition: str = "svd"
+
+    memory_class: ClassVar[type] = SkeGDMemory
+
+    @classmethod
+    def as_published(
+        cls,
+        *,
+        kernel: Kernel = Gaussian(),
+        loss: Loss = Hinge(),
+        budget: int = 100,
+        n_rounds: int,
+        **changes: Any,
+    ) -> "SkeGD":
+        """With the sizes that the FORKS paper's text gives it, for `n_rounds` rounds.
+
+        Buffer 2 B, s_p = B, s_m = 0.2 s_p, k = 0.1 B, rho = 0.3 N, eta = 0.2; `changes` are set
+        last.
+        """
+        whole("n_rounds", n_rounds, 1)
+        cycle = max(1, 3 * n_rounds // 10)
+        return replace(cls(kernel=kernel, loss=loss, budget=budget, update_cycle=cycle), **changes)
+
+    @classmethod
+    def as_released(
+        cls,
+        *,
+        kernel: Kernel = Gaussian(),
+        loss: Loss = Hinge(),
+        buffer: int = 200,
+        sketch_size: int = 150,
+        n_landmarks: int = 100,
+        rank: int = 15,
+        update_cycle: int = 17860,
+        **changes: Any,
+    ) -> "SkeGD":
+        """As in the FORKS authors' code, which the tables of their paper come from.
+
+        It departs from the method: w is left as it is at an update, and update points are
+        compared with the points of stage one only. Its single precision is not copied.
+        """
+        released = cls(
+            kernel=kernel,
+            loss=loss,
+            buffer=buffer,
+            sketch_size=sketch_size,
+            n_landmarks=n_landmarks,
+            rank=rank,
+            update_cycle=update_cycle,
+            on_update="keep",
+            sketch_points="buffer",
+        )
+        return replace(released, **changes)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step_size is not None:
+            positive("step_size", self.step_size)
+        one_of("on_update", self.on_update, ("point", "keep"))
+
+    def _default_sketch_size(self, buffer: int) -> int:
+        return self.budget
+
+    def _default_landmarks(self, buffer: int, sketch_size: int) -> int:
+        return min(max(1, sketch_size // 5), buffer)
+
+    def _default_rank(self, n_landmarks: int) -> int:
+        return max(1, self.budget // 10)
+
+    def _make_rule(self) -> "SkeGDRule":
+        return SkeGDRule(
+            check_kernel(self.kernel),
+            check_loss(self.loss),
+            int(self.sizes().buffer),
+            float(self.eta),
+            float(self.eta if self.step_size is None else self.step_size),
+            int(self.sizes().update_cycle),
+            self.cycle_counts == "losses",
+        )
+
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        hot: SkeGDState = self.view(memory).hot
+        return int(hot.points.columns.shape[1] + sum(hot.w.shape))
+
+    def _before(self, state: SkeGDState, x: Vector) -> Vector:
+        """Scores of x in the old map."""
+        phi = self._features(state.map, x.reshape(1, -1))[0]
+        return np.asarray(state.w[:, : phi.shape[0]] @ phi)
+
+    def _after(self, state: SkeGDState, x: Vector, before: Vector) -> None:
+        if self.on_update == "point":
+            self._keep_scores(state, x, before)
+
+
+class SkeGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    buffer: int
+    eta: float
+    step_size: float
+    update_cycle: int
+    count_losses: bool
+
+
+class SkeGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Vector  # (padded(capacity),)  kernel values
+    phi: Vector  # (padded(k),)
+    z: Vector  # (n_outputs,)
+
+
+attach.register(SkeGDRule)(compiled_viewer(SkeGDState))
+
+
+@workspace.register(SkeGDRule)
+def _workspace(rule, state, scratch):
+    rows, k = state.points.columns.shape[1], state.w.shape[1]
+    return SkeGDWork(scratch[:rows], scratch[rows : rows + k], scratch[rows + k :])
+
+
+@score.register(SkeGDRule)
+def _score(rule, state, work, x, out):
+    if state.counts[COUNT.stage] == 0:
+        expansion_scores(rule, state, work, x, out)
+    else:
+        write_features(rule.kernel, state.map, x, work.row, work.phi)
+        for o in range(out.shape[0]):
+            out[o] = finite_or_zero(dot(state.w[o], work.phi, work.phi.shape[0]))
+
+
+@step.register(SkeGDRule)
+def _step(rule, state, work, x, y, weight, out):
+    if state.counts[COUNT.stage] == 0:
+        gradient_round(rule, state, work, x, y, weight, out)
+    else:
+        _feature_round(rule, state, work, x, y, weight, out)
+
+
+@njit
+def _feature_round(rule, state, work, x, y, weight, out):
+    """Stage two: predict, and take a gradient step or ask for an update of the map."""
+    counts = state.counts
+    if counts[COUNT.event] == RESUME:
+        # The round is scored; its slope is that of its score, whatever the new map makes of x.
+        write_features(rule.kernel, state.map, x, work.row, work.phi)
+        counts[COUNT.event] = 0
+    else:
+        score(rule, state, work, x, out)
+        lost = False
+        for o in range(out.shape[0]):
+            lost = lost or weight * slope(rule.loss, out[o], y[o]) != 0.0
+        counts[COUNT.rounds] += 1
+        counts[COUNT.losses] += lost
+        if update_is_due(rule, counts, lost):
+            counts[COUNT.event] = UPDATE
+            return
+    for o in range(out.shape[0]):
+        gain = rule.step_size * weight * slope(rule.loss, out[o], y[o])
+        if gain != 0.0 and finite(gain * dot(work.phi, work.phi, work.phi.shape[0])):
+            add_multiple(state.w[o], work.phi, -gain)
+        elif gain != 0.0:
+            counts[COUNT.refused] += 1
