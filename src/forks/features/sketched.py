@@ -257,11 +257,16 @@ def _update_decomposition(
         sketch.vectors_transposed[:], sketch.values[:] = vectors.T, values
         return
     sketch.inner[:] += E @ J @ E.T
+    before = sketch.vectors_transposed.copy()
     if plan.decomposition == "svd":
         _decompose(plan, sketch, sketch.inner)
     else:
         decomposition = RandomizedSVD(plan.rank, seed=seed).fit(sketch.inner)
         sketch.vectors_transposed[:], sketch.values[:] = decomposition.V.T, decomposition.s
+    # The sign of a vector is the solver's whim: let it turn away from the old one as little as can
+    # be, since weights may stay as they are.
+    turned = np.einsum("ij,ij->i", sketch.vectors_transposed, before) < 0.0
+    sketch.vectors_transposed[turned] *= -1.0
 
 
 def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = False) -> None:
