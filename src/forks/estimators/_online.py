@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from forks.estimators._bandwidth import MedianRule
 from forks.kernels import Gaussian, Laplacian
 from forks.learners import FORKS
-from forks.learners._engine import Engine
+from forks.learners._engine import engine_for
 from forks.learners._protocol import Learner
 from forks.typing import Matrix, Vector
 
@@ -31,6 +31,8 @@ class OnlineEstimator(BaseEstimator):
     A subclass gives the learner (`_learner`, and `_median_rule` if its bandwidth is to come from
     the data), turns labels into targets (`_targets`) and scores into answers.
     """
+
+    _task: str  # "classification" or "regression"
 
     def _learner(self) -> Learner:
         """Give the configuration."""
@@ -122,24 +124,29 @@ class OnlineEstimator(BaseEstimator):
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
-        X, y = validate_data(self, X, y, reset=first, y_numeric=self._numeric_labels, **_FORM)
+        numeric = self._task == "regression"
+        X, y = validate_data(self, X, y, reset=first, y_numeric=numeric, **_FORM)
         weights = None if sample_weight is None else _weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
         return _canonical(X), y, weights
 
-    _numeric_labels = False
+    def _check_task(self, learner: Learner) -> None:
+        if self._task in learner.tasks:
+            return
+        if hasattr(learner, "loss"):
+            raise ValueError(f"loss must be a {self._task} loss, got {learner.loss!r}")
+        raise ValueError(f"learner must be one for {self._task}, got {learner!r}")
 
     def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> Matrix:
         """Make a new engine; give the targets of the first rows."""
         learner = self._learner()
+        self._check_task(learner)
         n_outputs = self._start(y, classes, None if weights is None else weights > 0)
-        if n_outputs > 1 and not learner.multi_output:
-            raise ValueError(f"{type(learner).__name__} learns two classes, got {n_outputs}")
         targets = self._targets(y)
         self._median = self._median_rule()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.engine_ = Engine(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
+        self.engine_ = engine_for(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
         return targets
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
@@ -188,7 +195,7 @@ class OnlineEstimator(BaseEstimator):
     def n_points_(self) -> int:
         """Points that the model stores now."""
         check_is_fitted(self, "engine_")
-        return self.engine_.learner.stored_points(self.engine_.memory)
+        return self.engine_.stored_points
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -41,6 +41,7 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
         As everywhere in scikit-learn.
     """
 
+    _task = "classification"
     _default = FORKS()
 
     def __init__(self, learner: Any = None, random_state: Any = None) -> None:
@@ -51,9 +52,6 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
         return getattr(self._learner(), "loss", None)
 
     def _start(self, y: Any, classes: Any, counted: Any) -> int:
-        loss = self._loss()
-        if getattr(loss, "task", "classification") != "classification":
-            raise ValueError(f"loss must be a classification loss, got {loss!r}")
         check_classification_targets(y)
         labels = np.unique(y if classes is None else np.asarray(classes))
         seen = labels if counted is None or classes is not None else np.unique(y[counted])

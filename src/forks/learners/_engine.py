@@ -1,5 +1,7 @@
 """The engine: a learner at work on a stream."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numba
@@ -124,7 +126,78 @@ class Engine:
         return float(scores[0, 0])
 
     @property
+    def stored_points(self) -> int:
+        """Points that the learner keeps now."""
+        return self.learner.stored_points(self.memory)
+
+    @property
+    def state_bytes(self) -> int:
+        """Size of all that the learner keeps."""
+        return self.memory.nbytes
+
+    @property
     def compiled(self) -> bool:
         """Is machine code for this kind of learner loaded in this process?"""
         kind = numba.typeof(self.rule)
         return any(arguments[0] == kind for arguments in getattr(self._run, "signatures", []))
+
+
+class EngineGroup:
+    """One engine per output, for learners that learn a single one; the face of an `Engine`."""
+
+    def __init__(
+        self, learner: Learner, n_features: int, n_outputs: int, rng: np.random.Generator
+    ) -> None:
+        self.n_outputs = n_outputs
+        self.engines = [Engine(learner, n_features, 1, rng) for _ in range(n_outputs)]
+
+    def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
+        """Play one round per row; give each row's scores, made before its target was used."""
+        targets = [np.ascontiguousarray(y[:, o : o + 1]) for o in range(self.n_outputs)]
+        parts = [
+            engine.learn(X, target, weights)
+            for engine, target in zip(self.engines, targets, strict=True)
+        ]
+        return np.hstack(parts)
+
+    def predict(self, X: Any) -> Matrix:
+        """Score every row, learning nothing."""
+        return np.hstack([engine.predict(X) for engine in self.engines])
+
+    def replace_learner(self, learner: Learner) -> None:
+        """Go on with another configuration of the same kind and sizes."""
+        for engine in self.engines:
+            engine.replace_learner(learner)
+
+    @property
+    def learner(self) -> Learner:
+        """The configuration."""
+        return self.engines[0].learner
+
+    @property
+    def rule(self) -> Any:
+        """What compiled code gets."""
+        return self.engines[0].rule
+
+    @property
+    def stored_points(self) -> int:
+        """Points that all outputs keep now."""
+        return sum(engine.stored_points for engine in self.engines)
+
+    @property
+    def state_bytes(self) -> int:
+        """Size of all that the learner keeps."""
+        return sum(engine.state_bytes for engine in self.engines)
+
+    @property
+    def compiled(self) -> bool:
+        """Is machine code for this kind of learner loaded in this process?"""
+        return self.engines[0].compiled
+
+
+def engine_for(
+    learner: Learner, n_features: int, n_outputs: int, rng: np.random.Generator
+) -> Engine | EngineGroup:
+    """Make an engine, or a group where the learner cannot share its state between outputs."""
+    kind = Engine if n_outputs == 1 or learner.multi_output else EngineGroup
+    return kind(learner, n_features, n_outputs, rng)
