@@ -590,6 +590,95 @@ def ridge_fit(F, G):
 
 
 # ----------------------------------------------------------------------------------------------
+# SkeGD
+# ----------------------------------------------------------------------------------------------
+
+
+def skegd(
+    X,
+    y,
+    kernel,
+    loss,
+    *,
+    buffer: int,
+    sketch_size: int,
+    n_landmarks: int,
+    rank: int,
+    update_cycle: int,
+    eta: float,
+    step_size: float,
+    on_update: str,
+    sketch_points: str,
+    cut: float,
+    sjlt_row,
+    choose_landmarks,
+    weights=None,
+):
+    """SkeGD: KOGD into a buffer, then w <- w - step_size slope phi on a sketched map.
+
+    Every update_cycle-th round with loss (T0 mod rho = 1) brings its point into the sketches and
+    decomposes Phi_pp anew. on_update "point": w = f phi / |phi|^2 with the round's score f; "keep":
+    w as it is, in coordinates whose axes V point as near to the old ones as their signs allow.
+    sketch_points "growing" or "buffer". Returns the scores and the rows of the updates.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas, scores, updates = [], [], np.zeros(n), []
+    S_p = Phi_pm = Phi_pp = V = Z = L = w = None
+    T0 = 0
+
+    def new_map(Phi_pm, Phi_pp, V_old):
+        _, sigma, V = svd_rank_k(Phi_pp, rank)
+        if V_old is not None:
+            V = V * np.where(np.sum(V * V_old, axis=0) < 0.0, -1.0, 1.0)
+        return V, feature_matrix(Phi_pm, V, sigma, cut)
+
+    for t in range(n):
+        x = X[t]
+        if Z is None:
+            f = _expansion(points, alphas, x, kernel)
+        else:
+            phi = Z.T @ _kernel_values(L, x, kernel)
+            f = float(w @ phi)
+        scores[t] = f
+        s = float(c[t] * loss.slope(f, y[t]))
+        if s == 0.0:
+            continue
+        T0 += 1
+        if Z is None and len(points) < buffer:
+            points.append(x)
+            alphas.append(-eta * s)
+            continue
+        if Z is None:
+            B = np.array(points)
+            K = kernel(B, B)
+            S_p = np.array([sjlt_row(i) for i in range(buffer)], dtype=float)
+            chosen = np.asarray(choose_landmarks(buffer, n_landmarks))
+            L = B[chosen]
+            Phi_pm, Phi_pp = S_p.T @ K[:, chosen], S_p.T @ K @ S_p
+            V, Z = new_map(Phi_pm, Phi_pp, None)
+            phi = Z.T @ _kernel_values(L, x, kernel)
+            w = f * phi / (phi @ phi)
+        elif update_cycle > 0 and T0 % update_cycle == 1 % update_cycle:
+            s_new = np.asarray(sjlt_row(buffer + len(updates)), dtype=float)
+            S_psi = S_p.T @ _kernel_values(points, x, kernel)
+            k_xx = float(kernel(x[None, :], x[None, :])[0, 0])
+            Phi_pm = Phi_pm + np.outer(s_new, _kernel_values(L, x, kernel))
+            Phi_pp = Phi_pp + np.outer(s_new, S_psi) + np.outer(S_psi, s_new)
+            Phi_pp = Phi_pp + k_xx * np.outer(s_new, s_new)
+            if sketch_points == "growing":
+                points.append(x)
+                S_p = np.vstack([S_p, s_new])
+            V, Z = new_map(Phi_pm, Phi_pp, V)
+            phi = Z.T @ _kernel_values(L, x, kernel)
+            if on_update == "point":
+                w = f * phi / (phi @ phi)
+            updates.append(t)
+        w = w - step_size * s * phi
+    return scores, updates
+
+
+# ----------------------------------------------------------------------------------------------
 # Online Newton step on given features
 # ----------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ class _Commands(TyperGroup):
 def _failures_in_one_line() -> Iterator[None]:
     try:
         yield
-    except (OSError, ImportError) as error:
+    except (OSError, ImportError, ValueError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
 
@@ -87,6 +87,49 @@ def demo(
         from forks.demo import run_demo
 
         run_demo(rows=rows, seed=seed, picture=picture)
+
+
+@main.command()
+def compare(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Name of a data set, or a file in LIBSVM format.")
+    ],
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method to compare; again for more. [default: all]")
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(min=1, help="Points that a method may keep. [default: 50, large data 100]"),
+    ] = None,
+    bandwidth: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Of the Gaussian kernel. [default: median distance of rows]"),
+    ] = None,
+    permutations: Annotated[int, typer.Option(min=1, help="Orders of the rows.")] = 20,
+    rows: Annotated[int | None, typer.Option(min=1, help="Rows to play. [default: all]")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of orders and methods.")] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes. [default: one per core]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(dir_okay=False, metavar="FILE", help="JSON file for the runs.")
+    ] = None,
+) -> None:
+    """Play all methods on a data set, side by side."""
+    with _failures_in_one_line():
+        from forks.compare import run_compare
+
+        run_compare(
+            data,
+            methods=method or (),
+            budget=budget,
+            bandwidth=bandwidth,
+            n_permutations=permutations,
+            rows=rows,
+            seed=seed,
+            jobs=jobs,
+            output=output,
+        )
 
 
 @main.command()

@@ -28,6 +28,9 @@ _DATA_SETS = {
 }
 
 
+_SPARSE = 0.25  # rows of a file with a smaller share of non-zeros stay sparse
+
+
 def names() -> list[str]:
     """Give the names that `load` knows."""
     return list(_DATA_SETS)
@@ -52,6 +55,29 @@ def load(name: str) -> tuple[Any, Vector]:
         (X,) = [rows for rows, _ in parts]
         return X, y
     return np.concatenate([rows.toarray() for rows, _ in parts]), y
+
+
+def read(data: str) -> tuple[Any, Any]:
+    """Give the rows and the labels of a data set by its name, or of a file in LIBSVM format.
+
+    The file may be compressed (.gz or .bz2). Its rows are an array, or CSR if most entries are
+    zero; its labels are as they stand there.
+    """
+    if data in _DATA_SETS:
+        return load(data)
+    path = Path(data)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{data!r} is neither a file nor one of the data sets {', '.join(_DATA_SETS)}"
+        )
+    try:
+        X, y = load_svmlight_file(str(path))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{data} is not in LIBSVM format: {error}") from error
+    if X.shape[0] == 0:
+        raise ValueError(f"{data} has no rows")
+    filled = X.nnz / (X.shape[0] * max(1, X.shape[1]))
+    return (X if filled < _SPARSE else X.toarray()), y
 
 
 def permutations(name: str) -> NDArray[np.int64]:

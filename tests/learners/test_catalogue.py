@@ -1,0 +1,232 @@
+"""What every method of the catalogue must do: a method is tested by being listed."""
+
+import itertools
+import pickle
+
+import numba
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks.kernels import Gaussian, Polynomial
+from forks.learners import __all__ as exported
+from forks.learners._engine import Engine
+from forks.learners.catalogue import CATALOGUE, Setting, find
+from forks.losses import SquaredError
+
+METHODS = pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
+ROWS, WIDTH, BUDGET = 400, 5, 12
+SETTING = Setting(Gaussian(1.5), BUDGET, ROWS)
+
+
+def stream(n=ROWS, seed=0):
+    """Half of the entries are zero; the label is a curved function of the row, with errors."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, WIDTH)) * (rng.random((n, WIDTH)) < 0.5)
+    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n) > 0, 1.0, -1)
+    return X, y.reshape(-1, 1)
+
+
+def engine_for(learner, seed=0):
+    return Engine(learner, WIDTH, 1, np.random.default_rng(seed))
+
+
+def assert_same_state(ours, theirs):
+    np.testing.assert_array_equal(ours.memory.floats, theirs.memory.floats)
+    np.testing.assert_array_equal(ours.memory.ints, theirs.memory.ints)
+
+
+def test_every_learner_is_listed():
+    listed = {type(method.make(SETTING)).__name__ for method in CATALOGUE}
+    assert listed == set(exported)
+    assert len({method.name for method in CATALOGUE}) == len(CATALOGUE)
+
+
+def test_methods_are_found_by_name():
+    assert find("pros n kons").name == "PROS-N-KONS"
+    assert find("projectron++").name == "Projectron++"
+    assert find("projectron").name == "Projectron"
+    with pytest.raises(ValueError, match="KOGD, RBP"):
+        find("perceptron")
+
+
+@METHODS
+def test_any_split_into_chunks_is_the_same_bit_for_bit(method):
+    X, y = stream()
+    weights = np.random.default_rng(1).exponential(size=ROWS)
+    weights[::9] = 0.0
+    whole = engine_for(method.make(SETTING))
+    expected = whole.learn(X, y, weights)
+    assert (expected[1:] != 0.0).any()
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        split = engine_for(method.make(SETTING))
+        bounds = [0, *np.sort(rng.integers(0, ROWS, 9)), ROWS]
+        scores = [split.learn(X[a:b], y[a:b], weights[a:b]) for a, b in itertools.pairwise(bounds)]
+        np.testing.assert_array_equal(np.concatenate(scores), expected)
+        assert_same_state(split, whole)
+    single = engine_for(method.make(SETTING))
+    scores = [single.learn_one(x, t[0], w) for x, t, w in zip(X, y, weights, strict=True)]
+    np.testing.assert_array_equal(scores, expected[:, 0])
+    np.testing.assert_array_equal([single.predict_one(x) for x in X], whole.predict(X)[:, 0])
+
+
+@METHODS
+def test_prediction_changes_nothing_and_is_the_next_score(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    assert (engine.predict(X) == 0.0).all()
+    for t in range(0, ROWS, 20):
+        before = engine.memory.copy()
+        predicted = engine.predict(X[t : t + 1])
+        np.testing.assert_array_equal(engine.memory.floats, before.floats)
+        np.testing.assert_array_equal(engine.memory.ints, before.ints)
+        learned = engine.learn(X[t : t + 20], y[t : t + 20])[:1]
+        np.testing.assert_allclose(learned, predicted, rtol=1e-10, atol=1e-12)
+
+
+@METHODS
+def test_sparse_rows_are_the_dense_ones(method):
+    X, y = stream()
+    dense, sparse = engine_for(method.make(SETTING)), engine_for(method.make(SETTING))
+    # rounding differs: a tie may fall otherwise, rarely
+    close = np.isclose(sparse.learn(csr_array(X), y), dense.learn(X, y), rtol=1e-6, atol=1e-8)
+    assert close.mean() > 0.99
+    np.testing.assert_allclose(sparse.predict(csr_array(X)), sparse.predict(X), atol=1e-9)
+
+
+@METHODS
+def test_a_pickled_engine_goes_on_alike(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    engine.learn(X[:150], y[:150])
+    copy = pickle.loads(pickle.dumps(engine))
+    np.testing.assert_array_equal(copy.learn(X[150:], y[150:]), engine.learn(X[150:], y[150:]))
+    assert_same_state(copy, engine)
+
+
+@METHODS
+def test_a_row_of_weight_zero_is_scored_and_not_learned(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    engine.learn(X[:200], y[:200])
+    before = engine.predict(X)
+    scores = engine.learn(X[200:], y[200:], np.zeros(200))
+    np.testing.assert_allclose(scores, before[200:], rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(engine.predict(X), before)
+
+
+@METHODS
+def test_inputs_are_left_alone(method):
+    X, y = stream(100)
+    weights = np.full(100, 0.5)
+    copies = X.copy(), y.copy(), weights.copy()
+    engine_for(method.make(SETTING)).learn(X, y, weights)
+    for ours, theirs in zip((X, y, weights), copies, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@METHODS
+def test_memory_is_bounded_if_it_says_so(method):
+    X, y = stream(3000)
+    engine = engine_for(method.make(SETTING))
+    engine.learn(X[:1500], y[:1500])
+    size, points = engine.state_bytes, engine.stored_points
+    engine.learn(X[1500:], y[1500:])
+    grew = engine.state_bytes > size or engine.stored_points > points
+    if method.bounded:
+        assert engine.state_bytes == size
+        assert engine.stored_points <= 4 * BUDGET  # two buffers of 2 B
+    else:
+        assert grew
+
+
+@METHODS
+def test_one_seed_one_result(method):
+    X, y = stream()
+    first, second = (engine_for(method.make(SETTING), seed=3).learn(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@METHODS
+@pytest.mark.parametrize("kind", ["huge", "tiny", "constant", "repeated", "weights"])
+def test_nothing_ends_non_finite(method, kind):
+    X, y = stream(300)
+    weights = np.ones(300)
+    if kind == "huge":
+        X = X * np.logspace(0, 150, 300)[:, None]
+    elif kind == "tiny":
+        X = X * 1e-160
+    elif kind == "constant":
+        X = np.ones_like(X)
+    elif kind == "repeated":
+        X, y = np.repeat(X[:10], 30, axis=0), np.where(np.arange(300) % 2, 1.0, -1.0)[:, None]
+    else:
+        weights = np.logspace(-150, 300, 300)
+    engine = engine_for(method.make(SETTING))
+    scores = engine.learn(np.ascontiguousarray(X), np.ascontiguousarray(y), weights)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(engine.memory.floats).all()
+    assert np.isfinite(engine.predict(stream(50, seed=1)[0])).all()
+
+
+@METHODS
+def test_a_polynomial_of_huge_rows_stays_finite(method):
+    if method.name == "FOGD":
+        pytest.skip("it has no random features for polynomials, and says so")
+    X, y = stream(200)
+    X = X * np.logspace(0, 60, 200)[:, None]
+    engine = engine_for(method.make(SETTING._replace(kernel=Polynomial(degree=3))))
+    scores = engine.learn(X, y)
+    assert np.isfinite(scores).all()
+    assert np.isfinite(engine.memory.floats).all()
+
+
+@METHODS
+def test_the_types_of_the_rule_do_not_depend_on_the_values(method):
+    ours = method.make(SETTING).rule()
+    other = method.make(Setting(Gaussian(2), np.int64(7), 500)).rule()
+    assert numba.typeof(ours) == numba.typeof(other)
+
+
+@METHODS
+def test_the_configuration_is_a_value(method):
+    learner = method.make(SETTING)
+    assert learner == method.make(SETTING)
+    assert hash(learner) == hash(method.make(SETTING))
+    assert pickle.loads(pickle.dumps(learner)) == learner
+    assert type(learner)() == type(learner)()
+
+
+@METHODS
+def test_it_learns_classes_of_any_kind(method):
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    labels = rng.integers(3, size=600)
+    X = centres[labels] + rng.normal(size=(600, 2))
+    y = np.array(["a", "b", "c"])[labels]
+    model = OnlineKernelClassifier(method.make(SETTING), random_state=0)
+    scores = model.prequential(X, y)
+    assert scores.shape == (600, 3)
+    assert np.mean(model.labels_of(scores)[300:] != y[300:]) < 0.25
+    assert np.mean(model.predict(X) != y) < 0.25
+    two = OnlineKernelClassifier(method.make(SETTING), random_state=0)
+    keep = labels < 2
+    scores = two.prequential(X[keep], y[keep])
+    assert np.mean(two.labels_of(scores)[200:] != y[keep][200:]) < 0.1
+
+
+@METHODS
+def test_regression_where_the_method_defines_it(method):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(1500, 1))
+    y = np.sin(X[:, 0])
+    learner = method.make(Setting(Gaussian(1.0), 30, 1500, SquaredError()))
+    model = OnlineKernelRegressor(learner, random_state=0)
+    if not method.regression:
+        with pytest.raises(ValueError, match="learner must be one for regression"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert np.mean((model.predict(X) - y) ** 2) < 0.5 * np.var(y)
