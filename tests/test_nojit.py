@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 import oracles
 from forks import _jit
-from forks._random import _uniform, integer, uniform
+from forks._random import uniform_in_python, integer, uniform
 from forks.kernels import Gaussian, Laplacian
 from forks.learners import FORKS, KOGD
 from forks.losses import Hinge, Logistic, SquaredHinge
@@ -53,7 +53,7 @@ for learner in (
 
 with np.errstate(over="ignore"):  # the generator counts modulo 2^64
     state, same = np.array([5], np.int64), np.array([5], np.int64)
-    assert [float(uniform(state)) for _ in range(100)] == [_uniform(same) for _ in range(100)]
+    assert [float(uniform(state)) for _ in range(100)] == [uniform_in_python(same) for _ in range(100)]
     assert all(0 <= integer(state, 7) < 7 for _ in range(100))
 print("done")
 """

@@ -42,12 +42,12 @@ def choose(state: Counter, n: int, size: int) -> Counter:
     """Draw `size` distinct numbers below n, all subsets alike (partial Fisher-Yates)."""
     numbers = np.arange(n)
     for i in range(size):
-        j = i + min(int(_uniform(state) * (n - i)), n - i - 1)
+        j = i + min(int(uniform_in_python(state) * (n - i)), n - i - 1)
         numbers[i], numbers[j] = numbers[j], numbers[i]
     return numbers[:size]
 
 
-def _uniform(state: Counter) -> float:
+def uniform_in_python(state: Counter) -> float:
     """`uniform` in plain Python integers, for events; the same draw, nothing to compile."""
     mask = (1 << 64) - 1
     z = (int(state[0]) + int(_STEP)) & mask

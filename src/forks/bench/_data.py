@@ -39,16 +39,21 @@ class Stream(NamedTuple):
 
 
 @cache
-def cod_rna() -> Stream:
-    """cod-rna in a random order, always the same: in its file the classes follow each other."""
+def shuffled(name: str) -> Stream:
+    """A data set in a random order, always the same: in some files the classes follow each other."""
     try:
-        X, y = load("cod-rna")
+        X, y = load(name)
     except FileNotFoundError as error:
         raise Missing(
-            "the data set cod-rna is not at hand: set FORKS_DATA to the folder that has it"
+            f"the data set {name} is not at hand: set FORKS_DATA to the folder that has it"
         ) from error
     order = np.random.default_rng(SEED).permutation(len(y))
     return Stream(np.ascontiguousarray(X[order]), y[order])
+
+
+def cod_rna() -> Stream:
+    """cod-rna, which most parts measure with."""
+    return shuffled("cod-rna")
 
 
 def published(n_rounds: int, **changes: Any) -> FORKS:

@@ -11,6 +11,7 @@ class Effort:
     """Sizes of everything that is measured."""
 
     repeats: int = 7
+    method_repeats: int = 2
     data: Callable[[], Stream] = cod_rna
     rows: int = 59_535  # of the stream, for whole passes
     oracle_rows: int = 59_535
@@ -38,6 +39,7 @@ class Effort:
 FULL = Effort()
 QUICK = Effort(
     repeats=3,
+    method_repeats=1,
     rows=20_000,
     oracle_rows=6_000,
     call_rows=3_000,

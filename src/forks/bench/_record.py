@@ -11,7 +11,10 @@ class Missing(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A number with its name; `against` and `at` place it on a curve, `at_*` are goals."""
+    """A number with its name; `at_*` are goals.
+
+    `against` and `at` place it on a curve, `column` in a table with one row per name.
+    """
 
     name: str
     value: float | None = None
@@ -19,6 +22,7 @@ class Record:
     settings: Mapping[str, Any] = field(default_factory=dict)
     against: str = ""
     at: float | None = None
+    column: str = ""
     at_least: float | None = None
     at_most: float | None = None
     reason: str = ""  # why there is no value

@@ -25,13 +25,25 @@ class Sheet(NamedTuple):
 
 
 def sheets(records: Sequence[Record]) -> Iterator[Sheet]:
-    """Make one table for each axis that records lie on, then one for all others."""
+    """Make a table of the columns, one for each axis that records lie on, and one for the rest."""
+    if any(record.column for record in records):
+        yield _columns([record for record in records if record.column])
     for axis in dict.fromkeys(record.against for record in records if record.against):
         yield _curves(axis, [record for record in records if record.against == axis])
-    single = [record for record in records if not record.against]
+    single = [record for record in records if not record.against and not record.column]
     if single:
         rows = [[record.name, _measured(record), _goal(record)] for record in single]
         yield Sheet(["", "measured", "goal"], rows)
+
+
+def _columns(records: Sequence[Record]) -> Sheet:
+    columns = list(dict.fromkeys(record.column for record in records))
+    cells = {(record.name, record.column): record for record in records}
+    rows = []
+    for name in dict.fromkeys(record.name for record in records):
+        row = [cells.get((name, column)) for column in columns]
+        rows.append([name, *("" if record is None else _measured(record) for record in row)])
+    return Sheet(["", *columns], rows)
 
 
 def _curves(axis: str, records: list[Record]) -> Sheet:

@@ -16,6 +16,7 @@ from forks.bench import (
     events,
     faithful,
     growth,
+    methods,
     one_row,
     passes,
     state,
@@ -47,6 +48,27 @@ PARTS = (
         "predicted and learned. The oracle is `tests/oracles.py`, plain NumPy, without its "
         "diagnostics, on the first rows of the stream.",
         passes.measure,
+    ),
+    Part(
+        "methods",
+        "All methods",
+        "A pass of each, rows in random order, hinge loss, Gaussian kernel: cod-rna with bandwidth "
+        "50 and budget 100, spambase with bandwidth 8 and budget 50. The two-stage methods keep "
+        "buffers of twice the budget; KOGD, SKETCHED-KONS and the adaptive PROS-N-KONS have none.",
+        methods.measure_passes,
+    ),
+    Part(
+        "method_rounds",
+        "Rounds of all methods against KOGD",
+        "The last 1,000 rounds of the pass over cod-rna, against rounds of KOGD that compare with "
+        "as many stored points (FOGD: as many as it has frequencies) and store none.",
+        methods.measure_rounds,
+    ),
+    Part(
+        "rebuilding",
+        "PROS-N-KONS against an oracle that rebuilds its matrices",
+        "Budgeted, on the first 3,000 rows of cod-rna; the oracle is that of the tests.",
+        methods.measure_rebuilding,
     ),
     Part(
         "c_loop",
