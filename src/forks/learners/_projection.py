@@ -82,20 +82,11 @@ def split(rule, state, work, x):
 
 
 @njit
-def add_projection(state, work, amount):
-    """Add `amount` times the projection of the row that `split` has seen."""
+def learn(rule, state, work, x, inside, outside, amount, may_join):
+    """Add amount k(x, .): as a new point if it may join and there is room, else projected."""
     n = state.counts[1]
     backward(state.T, n, work.half, work.d)
-    _add(state.alpha, work.d, n, amount)
-
-
-@njit
-def learn_mistake(rule, state, work, x, amount):
-    """Add amount k(x, .), as a new point if there is room, else projected."""
-    n = state.counts[1]
-    inside, outside = split(rule, state, work, x)
-    backward(state.T, n, work.half, work.d)
-    if n < rule.budget and outside > CUT * (inside + outside):
+    if may_join and n < rule.budget and outside > CUT * (inside + outside):
         if finite(_size(work.d, n) / math.sqrt(outside)):
             border(state.T, n, work.d, outside)
             store(x, state.points, n)

@@ -24,8 +24,9 @@ from forks.learners._expansion import expand, expansion_score, is_mistake
 from forks.learners._projection import (
     ProjectedExpansion,
     ProjectionState,
-    learn_mistake,
+    learn,
     projection_workspace,
+    split,
 )
 from forks.learners._protocol import attach, score, step, workspace
 
@@ -65,4 +66,5 @@ score.register(ProjectronRule)(expansion_score)
 def _step(rule, state, work, x, y, weight, out):
     out[0] = expand(rule.kernel, state.points, state.counts[1], state.alpha, x, work.row)
     if weight != 0.0 and is_mistake(out[0], y[0]):
-        learn_mistake(rule, state, work, x, weight * y[0])
+        inside, outside = split(rule, state, work, x)
+        learn(rule, state, work, x, inside, outside, weight * y[0], True)

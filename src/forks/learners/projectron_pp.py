@@ -27,8 +27,7 @@ from forks.learners._expansion import expand, expansion_score, is_mistake
 from forks.learners._projection import (
     ProjectedExpansion,
     ProjectionState,
-    add_projection,
-    learn_mistake,
+    learn,
     projection_workspace,
     split,
 )
@@ -72,14 +71,14 @@ score.register(ProjectronPPRule)(expansion_score)
 @step.register(ProjectronPPRule)
 def _step(rule, state, work, x, y, weight, out):
     out[0] = expand(rule.kernel, state.points, state.counts[1], state.alpha, x, work.row)
-    if weight == 0.0:
+    mistake, margin = is_mistake(out[0], y[0]), y[0] * out[0]
+    if weight == 0.0 or not (mistake or 0.0 < margin < 1.0):
         return
-    margin = y[0] * out[0]
-    if is_mistake(out[0], y[0]):
-        learn_mistake(rule, state, work, x, weight * y[0])
-    elif 0.0 < margin < 1.0:
+    inside, outside = split(rule, state, work, x)
+    tau = 1.0
+    if not mistake:
         loss = 1.0 - margin
-        inside, outside = split(rule, state, work, x)
         tau = loss / inside if inside > loss else 1.0
-        if 2.0 * loss - tau * inside >= 2.0 * rule.bound * math.sqrt(max(outside, 0.0)):
-            add_projection(state, work, weight * y[0] * tau)
+        if 2.0 * loss - tau * inside < 2.0 * rule.bound * math.sqrt(max(outside, 0.0)):
+            return
+    learn(rule, state, work, x, inside, outside, weight * y[0] * tau, mistake)
