@@ -166,7 +166,8 @@ def _shrink(rule, state, work, slot, newest):
 def _root(a, b, c, published):
     if a + b + c <= 0.0 or b == 0.0:
         return 1.0
+    # by rounding only is the discriminant negative, or c positive
+    reach = b + math.sqrt(max(b * b - 4.0 * a * c, 0.0))
     if not published and a < 0.0:
-        return (-b - math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
-    # the discriminant is negative, or c positive, by rounding only
-    return max(-2.0 * c, 0.0) / (b + math.sqrt(max(b * b - 4.0 * a * c, 0.0)))
+        return -0.5 * reach / a
+    return max(-2.0 * c, 0.0) / reach
