@@ -719,3 +719,208 @@ def adversarial(X, y, order, n_blocks: int, repeats: int):
             rows.append(X[i])
             labels.append(sign * y[i])
     return np.array(rows), np.array(labels)
+
+
+# ----------------------------------------------------------------------------------------------
+# Perceptrons, with and without a budget. A score of zero answers +1.
+# ----------------------------------------------------------------------------------------------
+
+
+def _wrong(f: float, y: float) -> bool:
+    return (f >= 0.0) != (y > 0.0)
+
+
+def _weights(y, weights):
+    return np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+
+
+def _square(x, kernel) -> float:
+    """k(x, x)."""
+    return float(kernel(x[None, :], x[None, :])[0, 0])
+
+
+def perceptron(X, y, kernel, zero_is_wrong: bool = False, weights=None):
+    """Kernel perceptron: a mistake adds (x, y), nothing leaves. Returns the scores.
+
+    Is a score of zero a mistake for y = +1 too? It is in the papers that ask for y f > 0.
+    """
+    points, alphas, scores = [], [], []
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, alphas, x, kernel)
+        scores.append(f)
+        if c != 0.0 and (label * f <= 0.0 if zero_is_wrong else _wrong(f, label)):
+            points.append(x)
+            alphas.append(c * label)
+    return np.array(scores)
+
+
+def passive_aggressive(X, y, kernel, C: float, weights=None):
+    """PA-I without a budget: l = 1 - y f > 0 adds (x, y min(C, l / k(x, x)))."""
+    points, alphas, scores = [], [], []
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, alphas, x, kernel)
+        scores.append(f)
+        loss = max(0.0, 1.0 - label * f)
+        if c != 0.0 and loss > 0.0:
+            points.append(x)
+            alphas.append(label * min(c * C, loss / _square(x, kernel)))
+    return np.array(scores)
+
+
+def rbp(X, y, kernel, budget: int, draw, insert_when_full: bool = True, weights=None):
+    """Random budget perceptron. draw(n) gives the place of the point that leaves, below n.
+
+    The new point takes its place; without `insert_when_full` the last one does.
+    """
+    points, alphas, scores = [], [], []
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, alphas, x, kernel)
+        scores.append(f)
+        if c == 0.0 or not _wrong(f, label):
+            continue
+        if len(points) < budget:
+            points.append(x)
+            alphas.append(c * label)
+            continue
+        place = draw(budget)
+        if insert_when_full:
+            points[place], alphas[place] = x, c * label
+        else:
+            points[place], alphas[place] = points[-1], alphas[-1]
+            points.pop()
+            alphas.pop()
+    return np.array(scores)
+
+
+def forgetron(X, y, kernel, budget: int, root: str, weights=None):
+    """Forgetron: append, shrink by phi, drop the oldest. Returns scores, all phi and Q.
+
+    phi is the largest number in (0, 1] with Q + Psi(phi) <= 15/32 M, where Psi(phi) =
+    (delta phi)^2 k(x_1, x_1) + 2 delta phi (1 - phi mu). Psi(0) = 0 is within the bound, so if
+    Psi(1) is not, the bound is met at exactly one phi between.
+
+    root "lsokl": the larger root where the quadratic opens downwards; M counts wrong answers.
+    """
+    points, labels, sizes, scores, shrinkings = [], [], [], [], []
+    M, Q = 0, 0.0
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, np.array(labels) * np.array(sizes), x, kernel)
+        scores.append(f)
+        if c == 0.0 or label * f > 0.0:
+            continue
+        M += 1 if root == "published" else int(_wrong(f, label))
+        points, labels, sizes = [*points, x], [*labels, label], [*sizes, c]
+        if len(points) <= budget:
+            continue
+        delta = sizes[0]
+        mu = labels[0] * _expansion(points, np.array(labels) * np.array(sizes), points[0], kernel)
+        psi = np.poly1d(
+            [delta**2 * _square(points[0], kernel) - 2.0 * delta * mu, 2.0 * delta, 0.0]
+        )
+        bound = 15.0 / 32.0 * M - Q
+        phi = 1.0
+        if psi(1.0) > bound:
+            roots = np.real((psi - bound).roots)
+            if root == "lsokl" and psi.order == 2 and psi.coeffs[0] < 0.0:
+                phi = max(roots)
+            else:
+                (phi,) = roots[(roots > 0.0) & (roots < 1.0)]
+        Q += psi(phi)
+        shrinkings.append(phi)
+        points, labels = points[1:], labels[1:]
+        sizes = [phi * size for size in sizes[1:]]
+    return np.array(scores), np.array(shrinkings), Q
+
+
+def bpas(X, y, kernel, budget: int, C: float, weights=None):
+    """BPA-S: with no room left, the new point and its beta take the place of one stored point.
+
+    Of all r and beta, the smallest |f_new - f|^2 / 2 + C max(0, 1 - y f_new(x)), with f_new =
+    f - alpha_r k(x_r, .) + beta k(x, .): a convex function of beta with one kink, so its minimum
+    is at the kink or where the derivative of one of the two sides vanishes.
+    """
+    points, alphas, scores = [], [], []
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, alphas, x, kernel)
+        scores.append(f)
+        loss = max(0.0, 1.0 - label * f)
+        if c == 0.0 or loss == 0.0:
+            continue
+        square = _square(x, kernel)
+        if len(points) < budget:
+            points.append(x)
+            alphas.append(label * min(c * C, loss / square))
+            continue
+        row = _kernel_values(points, x, kernel)
+        best = (np.inf, 0, 0.0)
+        for r in range(budget):
+            alpha, value, own = alphas[r], row[r], _square(points[r], kernel)
+            rest = f - alpha * value
+            still = alpha * value / square
+            kink = (label - rest) / square
+            for beta in (still, still + c * C * label, kink):
+                moved = alpha**2 * own + beta**2 * square - 2.0 * alpha * beta * value
+                objective = 0.5 * moved + c * C * max(0.0, 1.0 - label * (rest + beta * square))
+                if objective < best[0]:
+                    best = (objective, r, beta)
+        points[best[1]], alphas[best[1]] = x, best[2]
+    return np.array(scores)
+
+
+def projectron(X, y, kernel, budget: int, cut: float = 1e-10, margin: bool = False, weights=None):
+    """Projectron, and Projectron++ with `margin`. Returns the scores and the stored points.
+
+    d = K_S^-1 k, delta^2 = k(x, x) - k'd. A mistake appends (x, y) if there is room and delta^2
+    is above cut k(x, x), else alpha += y d. With `margin`, 0 < y f < 1 adds y tau d if
+    tau (2 l - tau P - 2 U delta) >= 0, where l = 1 - y f, P = d'K_S d, tau = min(l / P, 1) and
+    U = sqrt((B + 1) / ln(B + 1)) / 4.
+    """
+    points, scores = [], []
+    alpha = np.zeros(0)
+    U = 0.25 * np.sqrt((budget + 1) / np.log(budget + 1))
+    for x, label, c in zip(X, y, _weights(y, weights), strict=True):
+        f = _expansion(points, alpha, x, kernel)
+        scores.append(f)
+        wrong = _wrong(f, label)
+        if c == 0.0 or not (wrong or (margin and 0.0 < label * f < 1.0)):
+            continue
+        d, P = np.zeros(0), 0.0
+        if points:
+            K = kernel(np.array(points), np.array(points))
+            d = np.linalg.solve(K, _kernel_values(points, x, kernel))
+            P = float(d @ K @ d)
+        square = _square(x, kernel)
+        delta_squared = square - P
+        if wrong and len(points) < budget and delta_squared > cut * square:
+            points.append(x)
+            alpha = np.append(alpha, c * label)
+        elif wrong:
+            alpha = alpha + c * label * d
+        else:
+            loss = 1.0 - label * f
+            tau = min(loss / P, 1.0)
+            if tau * (2.0 * loss - tau * P - 2.0 * U * np.sqrt(max(delta_squared, 0.0))) >= 0.0:
+                alpha = alpha + c * label * tau * d
+    return np.array(scores), np.array(points)
+
+
+def linear_projectron(X, y, budget: int):
+    """Projectron for k(x, z) = x'z with its function as a vector w, f(x) = w'x.
+
+    When the budget is full, w grows by y times the projection of x onto the span of the stored
+    rows, by least squares.
+    """
+    w = np.zeros(X.shape[1])
+    rows, scores = [], []
+    for x, label in zip(X, y, strict=True):
+        f = float(w @ x)
+        scores.append(f)
+        if not _wrong(f, label):
+            continue
+        if len(rows) < budget:
+            rows.append(x)
+            w = w + label * x
+        else:
+            S = np.array(rows).T
+            w = w + label * (S @ np.linalg.lstsq(S, x, rcond=None)[0])
+    return np.array(scores)

@@ -176,6 +176,10 @@ def test_a_copy_is_independent():
         np.testing.assert_array_equal(array, expected)
 
 
+def test_the_memory_starts_at_a_line_of_the_cache():
+    assert {new().floats.ctypes.data % 64 for _ in range(20)} == {0}
+
+
 def test_pickle_and_size():
     memory = new()
     number_all(*memory)

@@ -71,7 +71,14 @@ def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory
             n_ints += int(np.prod(shape))
     ints = np.zeros(n_ints, np.int64)
     ints[: table.size] = table.ravel()
-    return Memory(np.zeros(n_floats), ints)
+    return Memory(_aligned_zeros(n_floats), ints)
+
+
+def _aligned_zeros(n: int) -> Vector:
+    """Zeros that start at a 64-byte line: a block that lies across two takes twice as long."""
+    room = np.zeros(n + _ALIGN - 1)
+    start = -(room.ctypes.data // 8) % _ALIGN
+    return room[start : start + n]
 
 
 def grown(state_class: type, view: Any, shapes: Mapping[str, tuple[int, ...]]) -> Memory:

@@ -1,0 +1,150 @@
+"""Budget passive-aggressive learner, simple version (BPA-S): a new point replaces the best one.
+
+f(x) = sum_i alpha_i k(x_i, x). A round with hinge loss l = 1 - y_t f(x_t) > 0 takes the step of
+the passive-aggressive learner PA-I,
+
+    tau = min(C, l / k(x_t, x_t)),
+
+and stores x_t with the coefficient y_t tau while there is room. When `budget` points are stored,
+x_t replaces one of them, x_r, and its coefficient beta is all that may change: the smallest
+|f_{t+1} - f_t|^2 / 2 + C l_{t+1} has
+
+    beta = alpha_r k(x_r, x_t) / k(x_t, x_t) + y_t tau,
+
+so alpha_r k(x_r, .) is projected onto k(x_t, .). Every r leads to the same loss at x_t, and
+
+    |f_{t+1} - f_t|^2 = alpha_r^2 (k(x_r, x_r) - k(x_r, x_t)^2 / k(x_t, x_t)) + tau^2 k(x_t, x_t):
+
+the r with the smallest first term leaves, the first one of several. A round costs O(B d).
+
+Reference: Wang, Vucetic, "Online passive-aggressive algorithms on a budget", AISTATS 2010. The
+paper has k(x, x) = 1.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from forks._jit import finite, njit
+from forks._memory import Memory, compiled_viewer
+from forks._rows import Points, point_shapes, store
+from forks._simd import LANES, fma, load, padded, splat
+from forks._simd import store as store_block
+from forks.kernels import Kernel, check_kernel
+from forks.learners._checks import positive
+from forks.learners._expansion import BudgetedExpansion, expand, expansion_score, self_value
+from forks.learners._protocol import attach, score, step, workspace
+from forks.typing import Counter, Vector
+
+
+class BPASState(NamedTuple):
+    """What learning changes, in place. Points [:n] are in use."""
+
+    counts: Counter  # (2,)  the event, never raised; n
+    points: Points  # (d, budget)
+    alpha: Vector  # (budget,)
+    diagonal: Vector  # (budget,)  k(x_i, x_i)
+    spare: Points  # (d, 1)  room for the row, to compare it with itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class BPAS(BudgetedExpansion):
+    """Budget passive-aggressive learner, simple version, for classification.
+
+    A sample weight is a factor of C.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`.
+    budget : int
+        B, points that are stored at most.
+    aggressiveness : float
+        C, the largest coefficient of a step; `math.inf` for none.
+    """
+
+    aggressiveness: float = 1.0
+
+    state_class: ClassVar[type] = BPASState
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("aggressiveness", self.aggressiveness, infinite=True)
+
+    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the state."""
+        return {
+            **super().shapes(n_features),
+            "diagonal": (padded(self.budget + 1),),
+            **point_shapes("spare", n_features, 1),
+        }
+
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        return 2 * padded(self.budget + 1)
+
+    def rule(self) -> "BPASRule":
+        """Give what compiled code needs."""
+        kernel = check_kernel(self.kernel)
+        return BPASRule(kernel, int(self.budget), float(self.aggressiveness))
+
+
+class BPASRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    aggressiveness: float
+
+
+class BPASWork(NamedTuple):
+    """Scratch."""
+
+    row: Vector  # (padded(budget + 1),)  k(x_i, x)
+    lost: Vector  # (padded(budget + 1),)  squared norm of what is lost with point i
+
+
+attach.register(BPASRule)(compiled_viewer(BPASState))
+score.register(BPASRule)(expansion_score)
+
+
+@workspace.register(BPASRule)
+def _workspace(rule, state, scratch):
+    rows = state.alpha.shape[0]
+    return BPASWork(scratch[:rows], scratch[rows:])
+
+
+@step.register(BPASRule)
+def _step(rule, state, work, x, y, weight, out):
+    n = state.counts[1]
+    out[0] = expand(rule.kernel, state.points, n, state.alpha, x, work.row)
+    loss = 1.0 - y[0] * out[0]
+    if weight == 0.0 or loss <= 0.0:
+        return
+    square = self_value(rule.kernel, x, state.spare, work.lost)
+    if not (square > 0.0 and finite(square)):  # a point without length has nothing to give
+        return
+    slot = n
+    beta = y[0] * min(weight * rule.aggressiveness, loss / square)
+    if n == rule.budget:
+        slot = _least_missed(state, work, n, square)
+        beta += state.alpha[slot] * work.row[slot] / square
+    if finite(beta):
+        store(x, state.points, slot)
+        state.alpha[slot] = beta
+        state.diagonal[slot] = square
+        state.counts[1] = max(n, slot + 1)
+
+
+@njit
+def _least_missed(state, work, n, square):
+    """Give the point that k(x, .) stands in for best."""
+    for i in range(0, n, LANES):
+        alpha, value = load(state.alpha, i), load(work.row, i)
+        outside = fma(splat(-1.0 / square), fma(value, value, splat(0.0)), load(state.diagonal, i))
+        squares = fma(alpha, alpha, splat(0.0))
+        store_block(fma(squares, outside, splat(0.0)), work.lost, i)
+    slot = 0
+    for i in range(1, n):
+        if work.lost[i] < work.lost[slot]:
+            slot = i
+    return slot
