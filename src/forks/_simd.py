@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel.models import PrimitiveModel
+from numba.core.types import containers
 from numba.extending import intrinsic, register_model
 
 from forks._jit import JIT
@@ -252,7 +253,7 @@ def cos_sin(typing_context, x):
             values.append(value)
         return context.make_tuple(builder, signature.return_type, values)
 
-    return types.Tuple([_block, _block])(_block), code
+    return containers.UniTuple(_block, 2)(_block), code
 
 
 def _cos_sin_near(builder: Any, x: Any) -> tuple[Any, Any]:
