@@ -630,3 +630,64 @@ def adversarial(X, y, order, n_blocks: int, repeats: int):
             rows.append(X[i])
             labels.append(sign * y[i])
     return np.array(rows), np.array(labels)
+
+
+# ----------------------------------------------------------------------------------------------
+# BOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def bogd(
+    X, y, kernel, loss, *, budget, eta, regularisation, largest, removal, uniform, weights=None
+):
+    """Bounded online gradient descent; `uniform` draws a number from [0, 1).
+
+    A round of weight 0 is scored only. Any other shrinks all coefficients by 1 - eta lambda. If
+    s = weight * slope is not zero, x_t joins with -eta s, held at +-eta gamma; at a full budget
+    it takes the place of point i, which was drawn with probability p_i, and the coefficients of
+    the others are divided by 1 - p_j. At last all are scaled by min(1, eta gamma / max |alpha|).
+    Returns the scores.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas = [], []
+    scores = np.zeros(n)
+    for t in range(n):
+        scores[t] = _expansion(points, alphas, X[t], kernel)
+        if c[t] == 0.0:
+            continue
+        alphas = [(1.0 - eta * regularisation) * alpha for alpha in alphas]
+        s = float(c[t] * loss.slope(scores[t], y[t]))
+        if s == 0.0:
+            continue
+        new = float(np.clip(-eta * s, -eta * largest, eta * largest))
+        if len(points) < budget:
+            points.append(X[t])
+            alphas.append(new)
+        else:
+            kept = _kept_probabilities(points, alphas, kernel, removal)  # 1 - p_i
+            i = int(np.searchsorted(np.cumsum(1.0 - kept), uniform(), side="right"))
+            if budget > 1:
+                alphas = [a if j == i else a / kept[j] for j, a in enumerate(alphas)]
+            points[i], alphas[i] = X[t], new
+        top = max(abs(alpha) for alpha in alphas)
+        alphas = [alpha * min(1.0, eta * largest / top) for alpha in alphas]
+    return scores
+
+
+def _kept_probabilities(points, alphas, kernel, removal):
+    """1 - p_i: (B - 1) / B, or min(1, s |alpha_i| sqrt(k(x_i, x_i))) with the sum B - 1."""
+    n = len(points)
+    if removal == "uniform":
+        return np.full(n, (n - 1) / n)
+    P = np.array(points)
+    share = np.abs(alphas) * np.sqrt(np.diag(kernel(P, P)))
+    order = np.argsort(-share)
+    for certain in range(n):  # the largest ones are kept for certain
+        rest = order[certain:]
+        s = (len(rest) - 1) / np.sum(share[rest])
+        if s * share[rest[0]] <= 1.0:
+            break
+    kept = np.ones(n)
+    kept[rest] = s * share[rest]
+    return kept

@@ -1,7 +1,8 @@
 """The learners: one algorithm, one file."""
 
+from forks.learners.bogd import BOGD
 from forks.learners.forks import FORKS
 from forks.learners.kogd import KOGD
 from forks.learners.rbp import RBP
 
-__all__ = ["FORKS", "KOGD", "RBP"]
+__all__ = ["BOGD", "FORKS", "KOGD", "RBP"]
