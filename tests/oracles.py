@@ -691,3 +691,26 @@ def _kept_probabilities(points, alphas, kernel, removal):
     kept = np.ones(n)
     kept[rest] = s * share[rest]
     return kept
+
+
+# ----------------------------------------------------------------------------------------------
+# FOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def fogd(X, y, frequencies, bandwidth: float, loss, eta: float, weights=None):
+    """Online gradient descent on random Fourier features; `frequencies` has one in each column.
+
+    z = [cos(U'x / bandwidth); sin(U'x / bandwidth)] / sqrt(D), f = w'z, w <- w - eta s z with
+    s = weight * slope(f, y). Returns the scores.
+    """
+    n, D = len(X), frequencies.shape[1]
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = np.zeros(2 * D)
+    scores = np.zeros(n)
+    for t in range(n):
+        angles = frequencies.T @ X[t] / bandwidth
+        z = np.concatenate([np.cos(angles), np.sin(angles)]) / np.sqrt(D)
+        scores[t] = w @ z
+        w = w - eta * c[t] * loss.slope(scores[t], y[t]) * z
+    return scores
