@@ -714,3 +714,45 @@ def fogd(X, y, frequencies, bandwidth: float, loss, eta: float, weights=None):
         scores[t] = w @ z
         w = w - eta * c[t] * loss.slope(scores[t], y[t]) * z
     return scores
+
+
+# ----------------------------------------------------------------------------------------------
+# NOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def nogd(X, Y, kernel, loss, *, budget, rank, eta, step_size, cut, weights=None):
+    """Nystrom online gradient descent; Y has a column for each output.
+
+    Until `budget` points are stored: KOGD, a point joining if any output has a slope. The next
+    round with a slope switches, K = V D V' with the `rank` largest eigenvalues, of which those
+    up to cut times the largest are dropped:
+
+        z(x) = D^(-1/2) V' k(x),   w = D^(1/2) V' alpha,   f = w'z,
+
+    and learns, like all that follow: w <- w - step_size * weight * slope * z. The slope of the
+    round of the switch is that of its score, which stage one made. Returns the scores.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas, M, w = [], [], None, None
+    scores = np.zeros(Y.shape)
+    for t in range(n):
+        if points:
+            k = _kernel_values(points, X[t], kernel)
+            scores[t] = np.array(alphas).T @ k if M is None else w.T @ (M @ k)
+        s = c[t] * loss.slope(scores[t], Y[t])
+        if not s.any():
+            continue
+        if len(points) < budget:
+            points.append(X[t])
+            alphas.append(-eta * s)
+            continue
+        if M is None:
+            values, vectors = np.linalg.eigh(kernel(np.array(points), np.array(points)))
+            kept = (np.arange(budget) >= budget - rank) & (values > cut * values[-1])
+            D, V = values[kept], vectors[:, kept]
+            M = np.diag(D**-0.5) @ V.T
+            w = np.diag(D**0.5) @ V.T @ np.array(alphas)
+        w = w - step_size * np.outer(M @ k, s)
+    return scores
