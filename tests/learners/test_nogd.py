@@ -144,6 +144,21 @@ def test_an_interrupted_switch_is_made_later(monkeypatch):
     assert np.isfinite(scores).all()
 
 
+def test_what_would_not_be_finite_is_left_out():
+    learner = NOGD(kernel=Polynomial(2), loss=SquaredError(), budget=3, rank=3, eta=50.0)
+    engine = Engine(learner, 2, 1, np.random.default_rng(0))
+    x, z = np.array([1e30, 1.0]), np.array([-2.0, 1e25])
+    engine.learn_one(x, 1e308)  # 50e308: not stored
+    state = learner.view(engine.memory)
+    assert (state.counts[COUNT.stored], state.counts[COUNT.refused]) == (0, 1)
+    for row in (x, z, x + z, x):  # coefficients of 5e307, times eigenvalues' roots of 1e60
+        engine.learn_one(row, 1e306)
+    assert state.counts[COUNT.stage] == 2
+    assert state.counts[COUNT.refused] > 1
+    assert np.isfinite(state.w).all()
+    assert np.isfinite(engine.predict_one(z))
+
+
 # ---- limits ----------------------------------------------------------------------------------
 
 

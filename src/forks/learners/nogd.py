@@ -127,7 +127,12 @@ class NOGD(Learner):
         cut = n * _EPSILON if self.cut is None else self.cut
         Z, project = nystrom_map(check_kernel(self.kernel), view.points, n, k, cut)
         view.Z[:, :k] = Z
-        view.w[:, :k] = view.alpha[:, :n] @ project.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = view.alpha[:, :n] @ project.T
+        if not np.isfinite(w).all():  # coefficients beyond all bounds: start anew
+            view.counts[COUNT.refused] += 1
+            w = np.zeros_like(w)
+        view.w[:, :k] = w
         view.counts[COUNT.stage] = 2
         view.counts[COUNT.event] = RESUME
 
