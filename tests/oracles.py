@@ -924,3 +924,126 @@ def linear_projectron(X, y, budget: int):
             S = np.array(rows).T
             w = w + label * (S @ np.linalg.lstsq(S, x, rcond=None)[0])
     return np.array(scores)
+# BOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def bogd(
+    X, y, kernel, loss, *, budget, eta, regularisation, largest, removal, uniform, weights=None
+):
+    """Bounded online gradient descent; `uniform` draws a number from [0, 1).
+
+    A round of weight 0 is scored only. Any other shrinks all coefficients by 1 - eta lambda. If
+    s = weight * slope is not zero, x_t joins with -eta s, held at +-eta gamma; at a full budget
+    it takes the place of point i, which was drawn with probability p_i, and the coefficients of
+    the others are divided by 1 - p_j. At last all are scaled by min(1, eta gamma / max |alpha|).
+    Returns the scores.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas = [], []
+    scores = np.zeros(n)
+    for t in range(n):
+        scores[t] = _expansion(points, alphas, X[t], kernel)
+        if c[t] == 0.0:
+            continue
+        alphas = [(1.0 - eta * regularisation) * alpha for alpha in alphas]
+        s = float(c[t] * loss.slope(scores[t], y[t]))
+        if s == 0.0:
+            continue
+        new = float(np.clip(-eta * s, -eta * largest, eta * largest))
+        if len(points) < budget:
+            points.append(X[t])
+            alphas.append(new)
+        else:
+            kept = _kept_probabilities(points, alphas, kernel, removal)  # 1 - p_i
+            i = int(np.searchsorted(np.cumsum(1.0 - kept), uniform(), side="right"))
+            if budget > 1:
+                alphas = [a if j == i else a / kept[j] for j, a in enumerate(alphas)]
+            points[i], alphas[i] = X[t], new
+        top = max(abs(alpha) for alpha in alphas)
+        alphas = [alpha * min(1.0, eta * largest / top) for alpha in alphas]
+    return scores
+
+
+def _kept_probabilities(points, alphas, kernel, removal):
+    """1 - p_i: (B - 1) / B, or min(1, s |alpha_i| sqrt(k(x_i, x_i))) with the sum B - 1."""
+    n = len(points)
+    if removal == "uniform":
+        return np.full(n, (n - 1) / n)
+    P = np.array(points)
+    share = np.abs(alphas) * np.sqrt(np.diag(kernel(P, P)))
+    order = np.argsort(-share)
+    for certain in range(n):  # the largest ones are kept for certain
+        rest = order[certain:]
+        s = (len(rest) - 1) / np.sum(share[rest])
+        if s * share[rest[0]] <= 1.0:
+            break
+    kept = np.ones(n)
+    kept[rest] = s * share[rest]
+    return kept
+
+
+# ----------------------------------------------------------------------------------------------
+# FOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def fogd(X, y, frequencies, bandwidth: float, loss, eta: float, weights=None):
+    """Online gradient descent on random Fourier features; `frequencies` has one in each column.
+
+    z = [cos(U'x / bandwidth); sin(U'x / bandwidth)] / sqrt(D), f = w'z, w <- w - eta s z with
+    s = weight * slope(f, y). Returns the scores.
+    """
+    n, D = len(X), frequencies.shape[1]
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = np.zeros(2 * D)
+    scores = np.zeros(n)
+    for t in range(n):
+        angles = frequencies.T @ X[t] / bandwidth
+        z = np.concatenate([np.cos(angles), np.sin(angles)]) / np.sqrt(D)
+        scores[t] = w @ z
+        w = w - eta * c[t] * loss.slope(scores[t], y[t]) * z
+    return scores
+
+
+# ----------------------------------------------------------------------------------------------
+# NOGD
+# ----------------------------------------------------------------------------------------------
+
+
+def nogd(X, Y, kernel, loss, *, budget, rank, eta, step_size, cut, weights=None):
+    """Nystrom online gradient descent; Y has a column for each output.
+
+    Until `budget` points are stored: KOGD, a point joining if any output has a slope. The next
+    round with a slope switches, K = V D V' with the `rank` largest eigenvalues, of which those
+    up to cut times the largest are dropped:
+
+        z(x) = D^(-1/2) V' k(x),   w = D^(1/2) V' alpha,   f = w'z,
+
+    and learns, like all that follow: w <- w - step_size * weight * slope * z. The slope of the
+    round of the switch is that of its score, which stage one made. Returns the scores.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, alphas, M, w = [], [], None, None
+    scores = np.zeros(Y.shape)
+    for t in range(n):
+        if points:
+            k = _kernel_values(points, X[t], kernel)
+            scores[t] = np.array(alphas).T @ k if M is None else w.T @ (M @ k)
+        s = c[t] * loss.slope(scores[t], Y[t])
+        if not s.any():
+            continue
+        if len(points) < budget:
+            points.append(X[t])
+            alphas.append(-eta * s)
+            continue
+        if M is None:
+            values, vectors = np.linalg.eigh(kernel(np.array(points), np.array(points)))
+            kept = (np.arange(budget) >= budget - rank) & (values > cut * values[-1])
+            D, V = values[kept], vectors[:, kept]
+            M = np.diag(D**-0.5) @ V.T
+            w = np.diag(D**0.5) @ V.T @ np.array(alphas)
+        w = w - step_size * np.outer(M @ k, s)
+    return scores

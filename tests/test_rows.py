@@ -63,7 +63,7 @@ BOTH = pytest.mark.parametrize("form", [np.asarray, csr_array, csr_matrix])
 
 
 @BOTH
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (5, 3), (8, 1), (17, 40), (24, 7)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (5, 3), (8, 1), (17, 40), (24, 7), (25, 3), (70, 9)])
 def test_comparisons(form, n, d):
     X, Z = data(6, d, seed=1), data(n, d, seed=2)
     X[0] = 0.0  # a sparse row without entries

@@ -8,13 +8,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import njit
-from forks._simd import LANES, absolute, exp_minus, fma, load, minus, padded, splat, store, total
+from forks._simd import (
+    LANES,
+    absolute,
+    cos_sin,
+    exp_minus,
+    fma,
+    load,
+    minus,
+    padded,
+    splat,
+    store,
+    total,
+)
 
 
 @njit
 def exponentials(x, out):
     for i in range(0, x.shape[0], LANES):
         store(exp_minus(load(x, i)), out, i)
+
+
+@njit
+def cosines_and_sines(x, cosines, sines):
+    for i in range(0, x.shape[0], LANES):
+        a, b = cos_sin(load(x, i))
+        store(a, cosines, i)
+        store(b, sines, i)
 
 
 @njit
@@ -83,6 +103,56 @@ def test_exp_minus_is_zero_beyond_its_range_and_for_nan(x):
     values = exp_of_minus(block)
     assert values[3] == 0.0
     np.testing.assert_allclose(np.delete(values, 3), np.exp(-1.0), rtol=1e-15)  # no other lane
+
+
+def cos_and_sin(x):
+    x = np.asarray(x, float)
+    given = np.zeros(padded(x.size))
+    given[: x.size] = x
+    outs = np.full((2, given.size), np.nan)
+    cosines_and_sines(given, *outs)
+    return outs[:, : x.size]
+
+
+def test_cos_sin_is_right_to_the_last_bits():
+    rng = np.random.default_rng(0)
+    quarter_turns = np.concatenate([np.arange(-200, 200), rng.integers(-(10**6), 10**6, 5000)])
+    x = np.concatenate(
+        [
+            rng.uniform(-20.0, 20.0, 5000),
+            rng.uniform(-5e5, 5e5, 5000),
+            10.0 ** rng.uniform(-300, 5.6, 5000) * rng.choice([-1.0, 1.0], 5000),
+            np.pi / 4.0 * quarter_turns,  # where the sine or the cosine is nearly zero, or swaps
+            [5e-324, -5e-324, 1e-310],
+        ]
+    )
+    truth = np.array([np.cos(x), np.sin(x)])  # right to less than a unit of the last place
+    got = cos_and_sin(x)
+    assert (np.abs(got) <= 1.0).all()
+    near = np.abs(x) < 5e5
+    assert (np.abs(got - truth)[:, near] <= 3e-16).all()
+    np.testing.assert_allclose(got[:, near], truth[:, near], rtol=8e-16, atol=0.0)
+
+
+def test_cos_sin_of_zero():
+    np.testing.assert_array_equal(cos_and_sin([0.0, -0.0]), [[1.0, 1.0], [0.0, 0.0]])
+
+
+def test_cos_sin_of_huge_angles_is_the_librarys():
+    x = np.array([5.1e5, -1e6, 3e9, -1e15, 1e22, 1e100, -1e300, 1e308])
+    np.testing.assert_allclose(cos_and_sin(x), [np.cos(x), np.sin(x)], rtol=4e-16)
+
+
+@pytest.mark.parametrize("x", [1e7, np.inf, -np.inf, np.nan])
+def test_cos_sin_of_an_angle_without_bounds_leaves_the_other_lanes_alone(x):
+    block = np.arange(1.0, 9.0)
+    block[5] = x
+    (cosines, sines) = cos_and_sin(block)
+    others = np.arange(8) != 5
+    np.testing.assert_allclose(cosines[others], np.cos(block[others]), rtol=1e-15)
+    np.testing.assert_allclose(sines[others], np.sin(block[others]), rtol=1e-15)
+    if not np.isfinite(x):
+        assert cosines[5] == sines[5] == 0.0
 
 
 @given(st.lists(st.floats(-1e100, 1e100), min_size=20, max_size=20), st.integers(0, 12))

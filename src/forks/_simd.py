@@ -10,12 +10,14 @@ eight numbers, and the same functions work on that.
 """
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel.models import PrimitiveModel
+from numba.core.types import containers
 from numba.extending import intrinsic, register_model
 
 from forks._jit import JIT
@@ -164,6 +166,21 @@ def first(typing_context, a):
     return types.float64(_block), code
 
 
+def _polynomial(builder: Any, coefficients: list[float], x: Any) -> Any:
+    """Sum of coefficients[i] x^i."""
+    terms = [_constant(value) for value in coefficients]
+    while len(terms) > 1:  # pairs, then pairs of pairs: a short chain of operations
+        if len(terms) % 2:
+            terms.append(_constant(0.0))
+        terms = [
+            _call(builder, "fmuladd", high, x, low)
+            for low, high in zip(terms[::2], terms[1::2], strict=True)
+        ]
+        x = builder.fmul(x, x)
+    (value,) = terms
+    return value
+
+
 _LARGEST = 708.0  # exp(-708) is the last before subnormal numbers, which are slow: zero after it
 _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 with its last bits zero: n _LN2_HIGH is exact
 _LN2_LOW = 1.90821492927058770002e-10
@@ -184,16 +201,7 @@ def exp_minus(typing_context, x):
         n = builder.select(inside, _call(builder, "floor", n), _constant(0.0))
         r = builder.fsub(builder.fmul(n, _constant(_LN2_HIGH)), x)
         r = _call(builder, "fmuladd", n, _constant(_LN2_LOW), r)
-        terms = [_constant(1.0 / math.factorial(power)) for power in range(14)]
-        while len(terms) > 1:  # pairs, then pairs of pairs: a short chain of operations
-            if len(terms) % 2:
-                terms.append(_constant(0.0))
-            terms = [
-                _call(builder, "fmuladd", high, r, low)
-                for low, high in zip(terms[::2], terms[1::2], strict=True)
-            ]
-            r = builder.fmul(r, r)
-        (p,) = terms
+        p = _polynomial(builder, [1.0 / math.factorial(power) for power in range(14)], r)
         integers = ir.VectorType(ir.IntType(64), LANES)
         halves = ir.VectorType(ir.IntType(32), LANES)
         exponent = builder.sext(builder.fptosi(n, halves), integers)
@@ -202,6 +210,80 @@ def exp_minus(typing_context, x):
         return builder.select(inside, builder.fmul(p, scale), _constant(0.0))
 
     return _block(_block), code
+
+
+_FARTHEST = 5e5  # in n pi/2 of a larger angle, n times the first part is no longer exact
+_QUARTER_TURN = (  # pi / 2 in parts of 33, 33 and 53 bits
+    1.57079632673412561417e00,
+    6.07710050630396597660e-11,
+    2.02226624879595063154e-21,
+)
+
+
+@intrinsic
+def cos_sin(typing_context, x):
+    """(cos x, sin x), to a unit or two of the last place; (0, 0) for infinities and NaN.
+
+    x = n pi/2 + r, n whole, |r| <= pi/4, and the Taylor series of cos(r) and sin(r) to the 16th
+    and 17th power; they change places and signs with n mod 4. A block with an angle beyond 5e5
+    goes to the mathematical library, number by number.
+    """
+
+    def code(context, builder, signature, arguments):
+        (x,) = arguments
+        size = _call(builder, "fabs", x)
+        near = builder.fcmp_ordered("<=", size, _constant(_FARTHEST))
+        bits = builder.bitcast(near, ir.IntType(LANES))
+        all_near = builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(LANES), -1))
+        with builder.if_else(all_near, likely=True) as (here, there):
+            with here:
+                cos_near, sin_near = _cos_sin_near(builder, x)
+                from_here = builder.block
+            with there:
+                known = builder.fcmp_ordered("<=", size, _constant(sys.float_info.max))
+                angle = builder.select(known, x, _constant(0.0))
+                cos_far, sin_far = _call(builder, "cos", angle), _call(builder, "sin", angle)
+                cos_far = builder.select(known, cos_far, _constant(0.0))
+                from_there = builder.block
+        values = []
+        for near, far in ((cos_near, cos_far), (sin_near, sin_far)):
+            value = builder.phi(_vector)
+            value.add_incoming(near, from_here)
+            value.add_incoming(far, from_there)
+            values.append(value)
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return containers.UniTuple(_block, 2)(_block), code
+
+
+def _cos_sin_near(builder: Any, x: Any) -> tuple[Any, Any]:
+    integers = ir.VectorType(ir.IntType(64), LANES)
+
+    def every(value: int) -> ir.Constant:
+        return ir.Constant(integers, [value] * LANES)
+
+    n = _call(builder, "fmuladd", x, _constant(2.0 / math.pi), _constant(0.5))
+    n = _call(builder, "floor", n)
+    r = x
+    for part in _QUARTER_TURN:  # `fmuladd`, which fast-math does not turn into n (pi / 2)
+        r = _call(builder, "fmuladd", n, _constant(-part), r)
+    square = builder.fmul(r, r)
+    series = [(-1.0) ** (power // 2) / math.factorial(power) for power in range(18)]
+    cos_r = _call(builder, "fmuladd", square, _constant(-0.5), _constant(1.0))
+    rest = _polynomial(builder, series[4::2], square)
+    cos_r = _call(builder, "fmuladd", builder.fmul(square, square), rest, cos_r)
+    sin_r = _polynomial(builder, series[3::2], square)
+    sin_r = _call(builder, "fmuladd", builder.fmul(square, r), sin_r, r)
+    halves = ir.VectorType(ir.IntType(32), LANES)
+    quadrant = builder.sext(builder.fptosi(n, halves), integers)
+    odd = builder.icmp_signed("!=", builder.and_(quadrant, every(1)), every(0))
+    values = []
+    for even_one, odd_one, turns in ((cos_r, sin_r, 1), (sin_r, cos_r, 0)):
+        value = builder.bitcast(builder.select(odd, odd_one, even_one), integers)
+        turned = builder.and_(builder.add(quadrant, every(turns)), every(2))
+        value = builder.xor(value, builder.shl(turned, every(62)))  # the sign
+        values.append(builder.bitcast(value, _vector))
+    return values[0], values[1]
 
 
 if not JIT:
@@ -235,3 +317,8 @@ if not JIT:
 
     def exp_minus(x):
         return np.where(x < _LARGEST, np.exp(-np.minimum(x, _LARGEST)), 0.0)
+
+    def cos_sin(x):
+        known = np.abs(x) <= sys.float_info.max
+        angle = np.where(known, x, 0.0)
+        return np.where(known, np.cos(angle), 0.0), np.sin(angle)

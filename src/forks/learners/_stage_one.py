@@ -51,8 +51,8 @@ def gradient_round(rule, state, work, x, y, weight, out):
     for o in range(out.shape[0]):
         gradient = weight * slope(rule.loss, out[o], y[o])
         lost = lost or gradient != 0.0
-        all_finite = all_finite and finite(gradient)
         work.z[o] = -rule.eta * gradient
+        all_finite = all_finite and finite(work.z[o])
     if not all_finite:
         counts[COUNT.refused] += 1
     elif lost:

@@ -1,7 +1,7 @@
 """Vectors of whole blocks, zero beyond their length, in compiled code."""
 
-from forks._jit import njit
-from forks._simd import LANES, fma, load, splat, store, total
+from forks._jit import finite, njit
+from forks._simd import LANES, absolute, fma, load, splat, store, total
 
 
 @njit
@@ -18,3 +18,13 @@ def add_multiple(w, u, amount):
     """W += amount u."""
     for i in range(0, w.shape[0], LANES):
         store(fma(splat(amount), load(u, i), load(w, i)), w, i)
+
+
+@njit
+def stays_finite(w, u, amount):
+    """Is w + amount u finite, with room for sums of its entries?"""
+    size, sums = splat(abs(amount)), splat(0.0)
+    for i in range(0, w.shape[0], LANES):
+        sums = fma(splat(1.0), absolute(load(w, i)), sums)
+        sums = fma(size, absolute(load(u, i)), sums)
+    return finite(total(sums))

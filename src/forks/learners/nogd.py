@@ -1,0 +1,216 @@
+"""Nystrom online gradient descent (NOGD): gradient steps, in the end on Nystrom features.
+
+Stage one is kernel online gradient descent: every point with a non-zero slope l' of the loss is
+stored with the coefficient -eta l' until `budget` points are stored. The next such round is the
+switch: from then on the stored points, whose kernel matrix has the leading eigenpairs
+(V, Lambda), serve as landmarks of k features (`forks.features.nystrom`),
+
+    phi(x) = Lambda^(-1/2) V' [k(x, x_1), ..., k(x, x_B)]',
+    f_t = w'phi_t,   w <- w - step_size l'(f_t, y_t) phi_t,
+
+and w starts from stage one's hypothesis, w = Lambda^(1/2) V' alpha. The round of the switch learns
+at once in the new space, from the slope at the score that it was given. A round costs
+O(B d + B k); the switch, once, O(B^3).
+
+Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journal of Machine
+Learning Research 17, 2016. Its code, like ours, switches at the first round with loss after the
+buffer is full. It does not look at small eigenvalues, of which the square root of the inverse is
+rounding error and worse; here they give features that are zero.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from forks._memory import Memory, allocate, compiled_viewer, viewer
+from forks._rows import Points, point_shapes
+from forks._simd import padded
+from forks.features.nystrom import nystrom_map
+from forks.features.sketched import FeatureMap, write_features
+from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.learners._checks import not_negative, positive, whole
+from forks.learners._expansion import finite_or_zero
+from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.learners._stage_one import COUNT, Count, expansion_scores, gradient_round
+from forks.linalg.vectors import add_multiple, dot, stays_finite
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.typing import Counter, Matrix, Vector
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NOGD(Learner):
+    """Nystrom online gradient descent.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`.
+    loss : loss
+        One of `forks.losses`.
+    budget : int
+        B, points that are stored: all in stage one, the landmarks after it.
+    rank : int, default B / 5
+        k, features.
+    eta : float
+        Step size of stage one.
+    step_size : float, default eta
+        Step size after the switch.
+    cut : float, default 2.2e-16 B
+        Eigenvalues up to this share of the largest give features that are zero.
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = Hinge()
+    budget: int = 100
+    rank: int | None = None
+    eta: float = 0.2
+    step_size: float | None = None
+    cut: float | None = None
+
+    multi_output = True
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        whole("budget", self.budget, 1)
+        whole("rank", self.n_components(), 1, self.budget, "the budget")
+        positive("eta", self.eta)
+        if self.step_size is not None:
+            positive("step_size", self.step_size)
+        if self.cut is not None:
+            not_negative("cut", self.cut)
+
+    def n_components(self) -> int:
+        """Give k, with None filled in."""
+        return max(1, self.budget // 5) if self.rank is None else self.rank
+
+    def rule(self) -> "NOGDRule":
+        """Give what compiled code needs."""
+        return NOGDRule(
+            check_kernel(self.kernel),
+            check_loss(self.loss),
+            int(self.budget),
+            float(self.eta),
+            float(self.eta if self.step_size is None else self.step_size),
+        )
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give the memory of a learner that has seen nothing."""
+        del rng  # deterministic
+        width = padded(self.n_components())
+        shapes = {
+            "counts": (len(Count._fields),),
+            **point_shapes("points", n_features, self.budget),
+            "alpha": (n_outputs, padded(self.budget)),
+            "Z": (self.budget, width),
+            "w": (n_outputs, width),
+        }
+        return allocate(NOGDState, shapes)
+
+    def view(self, memory: Memory) -> "NOGDState":
+        """Show the memory as arrays."""
+        state: NOGDState = state_of(memory)
+        return state
+
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        state = state_of(memory)
+        return int(state.alpha.shape[1] + state.w.shape[1] + state.w.shape[0])
+
+    def handle(self, view: "NOGDState", x: Vector) -> None:
+        """Switch to features."""
+        view.counts[COUNT.event] = 0  # should an interrupt come: the next loss asks again
+        n, k = self.budget, self.n_components()
+        cut = n * _EPSILON if self.cut is None else self.cut
+        Z, project = nystrom_map(check_kernel(self.kernel), view.points, n, k, cut)
+        view.Z[:, :k] = Z
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = view.alpha[:, :n] @ project.T
+        if not np.isfinite(w).all():  # coefficients beyond all bounds: start anew
+            view.counts[COUNT.refused] += 1
+            w = np.zeros_like(w)
+        view.w[:, :k] = w
+        view.counts[COUNT.stage] = 2
+        view.counts[COUNT.event] = RESUME
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points that the learner keeps now."""
+        return int(state_of(memory).counts[COUNT.stored])
+
+
+class NOGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    buffer: int
+    eta: float
+    step_size: float
+
+
+class NOGDState(NamedTuple):
+    """What learning changes, in place."""
+
+    counts: Counter  # see `forks.learners._stage_one`
+    points: Points  # (d, B)  stage one's points, then landmarks
+    alpha: Matrix  # (n_outputs, padded(B))  coefficients of stage one
+    Z: Matrix  # (B, padded(k)), zero beyond k
+    w: Matrix  # (n_outputs, padded(k)), zero beyond k
+
+
+class NOGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Vector  # (padded(B),)  k(x_i, x)
+    phi: Vector  # (padded(k),)
+    z: Vector  # (n_outputs,)
+
+
+state_of = viewer(NOGDState)
+attach.register(NOGDRule)(compiled_viewer(NOGDState))
+
+
+@workspace.register(NOGDRule)
+def _workspace(rule, state, scratch):
+    n, k = state.alpha.shape[1], state.w.shape[1]
+    return NOGDWork(scratch[:n], scratch[n : n + k], scratch[n + k :])
+
+
+@score.register(NOGDRule)
+def _score(rule, state, work, x, out):
+    if state.counts[COUNT.stage] == 0:
+        expansion_scores(rule, state, work, x, out)
+    else:
+        phi = work.phi
+        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, phi)
+        for o in range(out.shape[0]):
+            out[o] = finite_or_zero(dot(state.w[o], phi, phi.shape[0]))
+
+
+@step.register(NOGDRule)
+def _step(rule, state, work, x, y, weight, out):
+    counts, phi = state.counts, work.phi
+    if counts[COUNT.stage] == 0:
+        gradient_round(rule, state, work, x, y, weight, out)
+        return
+    resumed = counts[COUNT.event] == RESUME
+    if resumed:  # `out` has the score that stage one gave
+        counts[COUNT.event] = 0
+        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, phi)
+    else:
+        score(rule, state, work, x, out)
+        counts[COUNT.rounds] += 1
+    lost = False
+    for o in range(out.shape[0]):
+        change = -rule.step_size * weight * slope(rule.loss, out[o], y[o])
+        if change != 0.0:
+            lost = True
+            if stays_finite(state.w[o], phi, change):
+                add_multiple(state.w[o], phi, change)
+            else:
+                counts[COUNT.refused] += 1
+    if not resumed:
+        counts[COUNT.losses] += lost

@@ -1,0 +1,40 @@
+"""Streams on which learners are compared with their oracles, and the draws that both make."""
+
+from functools import cache
+
+import numpy as np
+
+from forks._random import uniform_in_python
+from forks.streams.datasets import load, permutations
+
+
+def made_up(n=400, d=5, seed=0):
+    """Half of the entries are zero; the label is a curved function of the row, with errors."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
+    return X, y
+
+
+def made_up_weights(n, seed=1):
+    """Some of them 0."""
+    return np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], size=n)
+
+
+@cache
+def real(name, n=None, order=0):
+    """The first n rows of a data set, in one of its published orders."""
+    X, y = load(name)
+    rows = permutations(name)[order][:n]
+    return np.ascontiguousarray(X[rows]), y[rows]
+
+
+def draws_of(learner, n_features, seed=0):
+    """The numbers that an engine of this seed will draw, as a function."""
+    memory = learner.init(n_features, 1, np.random.default_rng(seed))
+    random = learner.view(memory).random.copy()
+    return lambda: uniform_in_python(random)
+
+
+def mistakes(scores, y):
+    return int(np.count_nonzero((scores >= 0.0) != (y > 0.0)))
