@@ -29,7 +29,7 @@ def file(tmp_path):
 
 
 def quiet():
-    return Console(file=open("/dev/null", "w"), width=100)  # noqa: SIM115
+    return Console(file=open("/dev/null", "w"), width=100)
 
 
 def test_all_methods_stand_side_by_side(file):

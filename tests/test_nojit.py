@@ -53,7 +53,8 @@ for learner in (
 
 with np.errstate(over="ignore"):  # the generator counts modulo 2^64
     state, same = np.array([5], np.int64), np.array([5], np.int64)
-    assert [float(uniform(state)) for _ in range(100)] == [uniform_in_python(same) for _ in range(100)]
+    for _ in range(100):
+        assert float(uniform(state)) == uniform_in_python(same)
     assert all(0 <= integer(state, 7) < 7 for _ in range(100))
 print("done")
 """

@@ -40,7 +40,7 @@ class Stream(NamedTuple):
 
 @cache
 def shuffled(name: str) -> Stream:
-    """A data set in a random order, always the same: in some files the classes follow each other."""
+    """A data set in a random order, always the same; in some files classes follow each other."""
     try:
         X, y = load(name)
     except FileNotFoundError as error:
