@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 
-from forks._random import uniform_in_python
 from forks.streams.datasets import load, permutations
 
 
@@ -32,8 +31,21 @@ def real(name, n=None, order=0):
 def draws_of(learner, n_features, seed=0):
     """The numbers that an engine of this seed will draw, as a function."""
     memory = learner.init(n_features, 1, np.random.default_rng(seed))
-    random = learner.view(memory).random.copy()
-    return lambda: uniform_in_python(random)
+    return splitmix64(int(learner.view(memory).random[0]))
+
+
+def splitmix64(counter):
+    """The generator whose state is `counter`, as a function that draws from [0, 1)."""
+    mask = 2**64 - 1
+
+    def uniform():
+        nonlocal counter
+        counter = z = (counter + 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+
+    return uniform
 
 
 def mistakes(scores, y):
