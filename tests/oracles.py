@@ -924,6 +924,8 @@ def linear_projectron(X, y, budget: int):
             S = np.array(rows).T
             w = w + label * (S @ np.linalg.lstsq(S, x, rcond=None)[0])
     return np.array(scores)
+
+
 # BOGD
 # ----------------------------------------------------------------------------------------------
 

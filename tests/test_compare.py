@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from forks.learners.catalogue import CATALOGUE, Setting, find
 from rich.console import Console
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
@@ -12,7 +13,6 @@ from forks import OnlineKernelClassifier
 from forks.cli import main
 from forks.compare import run_compare
 from forks.kernels import Gaussian
-from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.streams.datasets import load, permutations
 
 FEW = ["RBP", "FORKS as published"]

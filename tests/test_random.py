@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from compiled import njit
-from forks._random import _next, uniform_in_python, choose, integer, uniform
+from forks._random import _next, choose, integer, uniform, uniform_in_python
 
 
 @njit

@@ -6,13 +6,13 @@ import pickle
 import numba
 import numpy as np
 import pytest
+from forks.learners.catalogue import CATALOGUE, Setting, find
 from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import __all__ as exported
 from forks.learners._engine import Engine
-from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.losses import SquaredError
 
 METHODS = pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)

@@ -28,10 +28,9 @@ from forks.features.fourier import (
 )
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import positive, whole
-from forks.learners._expansion import finite_or_zero
+from forks.learners._linear import linear_scores, linear_step
 from forks.learners._protocol import Learner, attach, score, step, workspace
-from forks.linalg.vectors import add_multiple, dot, stays_finite
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
 
 
@@ -136,16 +135,11 @@ def _workspace(rule, state, scratch):
 
 @score.register(FOGDRule)
 def _score(rule, state, work, x, out):
-    phi = work.phi
-    write_fourier_features(rule.kernel, state.frequencies, rule.n_frequencies, x, phi)
-    for o in range(out.shape[0]):
-        out[o] = finite_or_zero(dot(state.w[o], phi, phi.shape[0]))
+    write_fourier_features(rule.kernel, state.frequencies, rule.n_frequencies, x, work.phi)
+    linear_scores(state.w, work.phi, out)
 
 
 @step.register(FOGDRule)
 def _step(rule, state, work, x, y, weight, out):
     score(rule, state, work, x, out)
-    for o in range(out.shape[0]):
-        change = -rule.eta * weight * slope(rule.loss, out[o], y[o])
-        if change != 0.0 and stays_finite(state.w[o], work.phi, change):
-            add_multiple(state.w[o], work.phi, change)
+    linear_step(rule.loss, rule.eta, state.w, work.phi, y, weight, out)

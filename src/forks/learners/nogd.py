@@ -30,11 +30,10 @@ from forks.features.nystrom import nystrom_map
 from forks.features.sketched import FeatureMap, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, positive, whole
-from forks.learners._expansion import finite_or_zero
+from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
 from forks.learners._stage_one import COUNT, Count, expansion_scores, gradient_round
-from forks.linalg.vectors import add_multiple, dot, stays_finite
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -184,33 +183,22 @@ def _score(rule, state, work, x, out):
     if state.counts[COUNT.stage] == 0:
         expansion_scores(rule, state, work, x, out)
     else:
-        phi = work.phi
-        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, phi)
-        for o in range(out.shape[0]):
-            out[o] = finite_or_zero(dot(state.w[o], phi, phi.shape[0]))
+        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, work.phi)
+        linear_scores(state.w, work.phi, out)
 
 
 @step.register(NOGDRule)
 def _step(rule, state, work, x, y, weight, out):
-    counts, phi = state.counts, work.phi
+    counts = state.counts
     if counts[COUNT.stage] == 0:
         gradient_round(rule, state, work, x, y, weight, out)
         return
-    resumed = counts[COUNT.event] == RESUME
-    if resumed:  # `out` has the score that stage one gave
+    if counts[COUNT.event] == RESUME:  # `out` has the score that stage one gave
         counts[COUNT.event] = 0
-        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, phi)
+        write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, work.phi)
     else:
         score(rule, state, work, x, out)
         counts[COUNT.rounds] += 1
-    lost = False
-    for o in range(out.shape[0]):
-        change = -rule.step_size * weight * slope(rule.loss, out[o], y[o])
-        if change != 0.0:
-            lost = True
-            if stays_finite(state.w[o], phi, change):
-                add_multiple(state.w[o], phi, change)
-            else:
-                counts[COUNT.refused] += 1
-    if not resumed:
-        counts[COUNT.losses] += lost
+        counts[COUNT.losses] += has_loss(rule.loss, y, weight, out)
+    step_size, phi = rule.step_size, work.phi
+    counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)

@@ -25,18 +25,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks._jit import finite, njit
+from forks._jit import njit
 from forks._memory import Memory, compiled_viewer
 from forks._rows import Points
 from forks.features.sketched import FeatureMap, Sketch, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import one_of, positive, whole
-from forks.learners._expansion import finite_or_zero
+from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import RESUME, attach, score, step, workspace
 from forks.learners._sketched import SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
-from forks.linalg.vectors import add_multiple, dot
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
 
 
@@ -237,8 +236,7 @@ def _score(rule, state, work, x, out):
         expansion_scores(rule, state, work, x, out)
     else:
         write_features(rule.kernel, state.map, x, work.row, work.phi)
-        for o in range(out.shape[0]):
-            out[o] = finite_or_zero(dot(state.w[o], work.phi, work.phi.shape[0]))
+        linear_scores(state.w, work.phi, out)
 
 
 @step.register(SkeGDRule)
@@ -259,17 +257,11 @@ def _feature_round(rule, state, work, x, y, weight, out):
         counts[COUNT.event] = 0
     else:
         score(rule, state, work, x, out)
-        lost = False
-        for o in range(out.shape[0]):
-            lost = lost or weight * slope(rule.loss, out[o], y[o]) != 0.0
+        lost = has_loss(rule.loss, y, weight, out)
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
         if update_is_due(rule, counts, lost):
             counts[COUNT.event] = UPDATE
             return
-    for o in range(out.shape[0]):
-        gain = rule.step_size * weight * slope(rule.loss, out[o], y[o])
-        if gain != 0.0 and finite(gain * dot(work.phi, work.phi, work.phi.shape[0])):
-            add_multiple(state.w[o], work.phi, -gain)
-        elif gain != 0.0:
-            counts[COUNT.refused] += 1
+    step_size, phi = rule.step_size, work.phi
+    counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)
