@@ -2,6 +2,7 @@
 
 from forks.learners.forks import FORKS
 from forks.learners.kogd import KOGD
+from forks.learners.pros_n_kons import PROSNKONS
 from forks.learners.rbp import RBP
 
-__all__ = ["FORKS", "KOGD", "RBP"]
+__all__ = ["FORKS", "KOGD", "PROSNKONS", "RBP"]
