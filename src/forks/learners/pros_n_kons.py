@@ -4,7 +4,8 @@ KORS keeps the dictionary I. Each row x is drawn into it with probability p = mi
 where tau estimates how little of x the dictionary explains: with weights s_i on the members, 1 on
 x, and Kbar = diag(s) K diag(s) over both,
 
-    tau = (1 + epsilon) / gamma (k(x, x) - kbar'(Kbar + gamma I)^-1 kbar) = (1 + epsilon) r / (gamma + r),
+    tau = (1 + epsilon) / gamma (k(x, x) - kbar'(Kbar + gamma I)^-1 kbar)
+        = (1 + epsilon) r / (gamma + r),
     r = k(x, x) - v'(Kbar_I + gamma I)^-1 v,   v = [s_i k(x_i, x)]_i,
 
 and a member gets s = 1 / sqrt(p). On the features phi of the dictionary the learner plays
@@ -16,16 +17,17 @@ with phi the row about to be predicted and A^-1 g the step of the round before; 
 the dictionary resets w = 0 and A = alpha I. Only rounds with loss have a step to make.
 
 The published features are D^(-1/2) U'k_I(x) with K_I = U D U'. Since w and A start anew whenever
-they change, any rotation of them gives the same scores, and so does phi = T k_I(x), where
-K_I^-1 = T'T and T grows by a row per member (`forks.linalg.triangle`): no eigendecomposition. And
-nothing needs phi itself. With A^-1 = S S' and R = T'S, all of the above is
+they change, a rotation of them changes no score: phi = T k_I(x) with K_I^-1 = T'T will do, and T
+grows by a row per member (`forks.linalg.triangle`), without an eigendecomposition. Nor does
+anything need phi itself. With a = T'w the score is a'k_I(x), and A^-1 phi becomes
 
-    f = a'k_I,   S'phi = R'k_I,   a = T'w moves along R R'k_I,
+    T'A^-1 phi = M^-1 k_I(x),   phi'A^-1 phi = k_I(x)'M^-1 k_I(x),
+    M = alpha K_I + curvature sum_t l'_t^2 k_I(x_t) k_I(x_t)',
 
-so the state is the coefficients a and R, which starts as T'/sqrt(alpha) and changes as S does
-(`forks.linalg.root`). A round with j members costs O(j d + j^2): O(j d) for the score, j^2 / 2 for
-tau while the dictionary may grow, 3 j^2 where there is loss or the projection moves w; a reset is
-O(j^2), too. Memory is O(j d + j^2).
+so a moves along M^-1 k_I(x), and M is kept as the inverse of its Cholesky factor, which starts as
+T / sqrt(alpha) and has a rank-one change in every round with loss. With j members a round costs
+O(j d) for the score, j^2 / 2 multiplications for tau while the dictionary may grow, and another
+2 j^2 where there is loss; a reset is O(j^2), too. Memory is O(j d + j^2).
 
 Reference: Calandriello, Lazaric, Valko, "Efficient second-order online kernel learning with
 adaptive embedding", NIPS 2017. The published order of steps predicts 0 in a round that resets;
@@ -49,8 +51,7 @@ from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
-from forks.linalg.root import half_solve, solve, solve_and_absorb
-from forks.linalg.triangle import backward, border, forward
+from forks.linalg.triangle import absorb, backward, border, forward
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Cube, Matrix, Vector
@@ -180,7 +181,7 @@ class PROSNKONS(Learner):
 
     def handle(self, view: "PROSNKONSState", x: Vector) -> Memory:
         """Double the room for the dictionary."""
-        n_outputs, capacity, _ = view.roots.shape
+        n_outputs, capacity, _ = view.newton.shape
         capacity = min(2 * capacity, self._most())
         d = view.points.columns.shape[0]
         memory = grown(PROSNKONSState, view, _shapes(d, n_outputs, capacity))
@@ -217,7 +218,7 @@ class PROSNKONSState(NamedTuple):
     ridge: Matrix  # (capacity, padded(capacity))  inverse Cholesky factor of Kbar + gamma I
     triangle: Matrix  # (capacity, padded(capacity))  T, that of K_I
     a: Matrix  # (n_outputs, padded(capacity))  T'w
-    roots: Cube  # (n_outputs, capacity, padded(capacity))  R = T'S with A^-1 = S S'
+    newton: Cube  # (n_outputs, capacity, padded(capacity))  that of M
     random: Counter  # (1,)  generator
 
 
@@ -226,8 +227,8 @@ class PROSNKONSWork(NamedTuple):
 
     row: Vector  # k_I(x)
     v: Vector  # s_i k(x_i, x)
-    f: Vector  # S'phi = R'k_I(x), and half-solved systems
-    u: Vector  # R f, and solved systems
+    f: Vector  # a system half solved
+    u: Vector  # and solved
     z: Vector  # (n_outputs,)  scores before the projection
 
 
@@ -254,7 +255,7 @@ def _shapes(n_features: int, n_outputs: int, capacity: int) -> dict[str, tuple[i
         "ridge": (capacity, width),
         "triangle": (capacity, width),
         "a": (n_outputs, width),
-        "roots": (n_outputs, capacity, width),
+        "newton": (n_outputs, capacity, width),
         "random": (1,),
     }
 
@@ -282,7 +283,7 @@ def _score(rule, state, work, x, out):
 def _step(rule, state, work, x, y, weight, out):
     j, row = state.counts[1], work.row
     grows = j < rule.max_points and weight != 0.0
-    if grows and j == state.roots.shape[1]:
+    if grows and j == state.newton.shape[1]:
         state.counts[EVENT] = _FULL
         return
     joined = False
@@ -319,8 +320,7 @@ def _write_scores(rule, state, work, j, out):
             if rule.damping == 0.0:
                 z = math.copysign(rule.clip, z)
             else:
-                f = work.f[: -(-j // LANES) * LANES]
-                z += _push(rule, half_solve(state.roots[o, :j], work.row, f), z)
+                z += _push(rule, forward(state.newton[o], j, work.row, work.f), z)
         out[o] = _ANSWER_MINUS if rule.blind_resets and z == 0.0 else z
 
 
@@ -365,39 +365,35 @@ def _join(rule, state, work, j, k_xx, s):
     for o in range(state.a.shape[0]):
         for i in range(j + 1):
             state.a[o, i] = 0.0
-            for l in range(j + 1):  # noqa: E741
-                state.roots[o, i, l] = scale * state.triangle[l, i]
+            for m in range(i + 1):
+                state.newton[o, i, m] = scale * state.triangle[i, m]
 
 
 @njit
 def _learn(rule, state, work, j, o, y, weight):
     """Project output o at x, then take the Newton step of its loss."""
+    triangle, row, f, u = state.newton[o], work.row, work.f, work.u
     z = work.z[o]
     beyond = abs(z) > rule.clip
-    f = work.f[: -(-j // LANES) * LANES]
-    u = work.u[: f.shape[0]]
-    root = state.roots[o, :j]
-    q, move = 0.0, 0.0  # a moves by `move` u
+    q, move = 0.0, 0.0  # q = phi'A^-1 phi; a moves by `move` M^-1 k_I(x)
     if beyond:
-        q = half_solve(root, work.row, f)
+        q = forward(triangle, j, row, f)
         pushed = _push(rule, q, z)
         if q > _TINY:
             move = pushed / q
         z = math.copysign(rule.clip, z) if rule.damping == 0.0 else z + pushed
     gain = weight * slope(rule.loss, z, y)  # g = gain phi
     if gain != 0.0 and not beyond:
-        q = half_solve(root, work.row, f)
+        q = forward(triangle, j, row, f)
     if (gain == 0.0 and move == 0.0) or q <= _TINY:
         return
     c = rule.curvature * gain * gain
-    shrunk = 1.0 + c * q  # A^-1 phi shrinks by it when A gets c phi phi'
-    move -= gain / shrunk
-    potter = c / (shrunk + math.sqrt(shrunk))
-    if abs(move) * (1.0 + q) < _LARGEST and potter * q <= 1.0:  # false for NaN
+    move -= gain / (1.0 + c * q)  # A^-1 phi shrinks by the divisor when A gets g g'
+    if abs(move) * (1.0 + q) < _LARGEST and c * q < _LARGEST:  # false for NaN
         if c > 0.0:
-            solve_and_absorb(root, f, u, potter)
+            absorb(triangle, j, f, u, c)
         else:
-            solve(root, f, u)
-        add_multiple(state.a[o, : f.shape[0]], u, move)
+            backward(triangle, j, f, u)
+        add_multiple(state.a[o], u, move)
     else:
         state.counts[2] += 1

@@ -21,11 +21,11 @@ from forks._simd import LANES, fma, load, splat, store, total
 def half_solve(root, phi, f):
     """Write f = S' phi; return q = phi' A^-1 phi.
 
-    S has k rows of at least padded(k) numbers, zero beyond k, and f has padded(k).
+    S has k rows of padded(k) numbers, zero beyond k, and the vectors are padded alike.
     """
     k, width = root.shape
     squares = splat(0.0)
-    for j in range(0, f.shape[0], LANES):
+    for j in range(0, width, LANES):
         sums = splat(0.0)
         for i in range(k):
             sums = fma(splat(phi[i]), load(root, i * width + j), sums)
@@ -40,7 +40,7 @@ def solve(root, f, u):
     k, width = root.shape
     for i in range(k):
         sums = splat(0.0)
-        for j in range(0, f.shape[0], LANES):
+        for j in range(0, width, LANES):
             sums = fma(load(root, i * width + j), load(f, j), sums)
         u[i] = total(sums)
 
@@ -51,9 +51,9 @@ def solve_and_absorb(root, f, u, gamma):
     k, width = root.shape
     for i in range(k):
         sums = splat(0.0)
-        for j in range(0, f.shape[0], LANES):
+        for j in range(0, width, LANES):
             sums = fma(load(root, i * width + j), load(f, j), sums)
         u[i] = total(sums)
         value = splat(-gamma * u[i])
-        for j in range(0, f.shape[0], LANES):
+        for j in range(0, width, LANES):
             store(fma(value, load(f, j), load(root, i * width + j)), root, i * width + j)
