@@ -176,8 +176,7 @@ class PROSNKONS(Learner):
 
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""
-        n_outputs, width = state_of(memory).a.shape
-        return int(4 * width + n_outputs)
+        return int(4 * state_of(memory).a.shape[1])
 
     def handle(self, view: "PROSNKONSState", x: Vector) -> Memory:
         """Double the room for the dictionary."""
@@ -223,13 +222,12 @@ class PROSNKONSState(NamedTuple):
 
 
 class PROSNKONSWork(NamedTuple):
-    """Scratch, all but the last padded(capacity) long."""
+    """Scratch, all padded(capacity) long."""
 
     row: Vector  # k_I(x)
     v: Vector  # s_i k(x_i, x)
     f: Vector  # a system half solved
     u: Vector  # and solved
-    z: Vector  # (n_outputs,)  scores before the projection
 
 
 _FULL = 1  # the event
@@ -267,8 +265,7 @@ def _workspace(rule, state, scratch):
         scratch[:width],
         scratch[width : 2 * width],
         scratch[2 * width : 3 * width],
-        scratch[3 * width : 4 * width],
-        scratch[4 * width :],
+        scratch[3 * width :],
     )
 
 
@@ -276,65 +273,64 @@ def _workspace(rule, state, scratch):
 def _score(rule, state, work, x, out):
     j = state.counts[1]
     compare(rule.kernel, state.points, j, x, work.row)
-    _write_scores(rule, state, work, j, out)
+    for o in range(out.shape[0]):
+        out[o] = _predict(rule, state, work, j, o, False)
 
 
 @step.register(PROSNKONSRule)
 def _step(rule, state, work, x, y, weight, out):
     j, row = state.counts[1], work.row
-    grows = j < rule.max_points and weight != 0.0
-    if grows and j == state.newton.shape[1]:
-        state.counts[EVENT] = _FULL
-        return
-    joined = False
-    if grows:  # x waits in the place after the members, where it gives k(x, x)
-        store(x, state.points, j)
-        compare(rule.kernel, state.points, j + 1, x, row)
+    learns = weight != 0.0
+    grows = learns and j < rule.max_points
+    if grows:
+        if j == state.newton.shape[1]:
+            state.counts[EVENT] = _FULL
+            return
+        store(x, state.points, j)  # waits in the place after the members, where it gives k(x, x)
+    compare(rule.kernel, state.points, j + grows, x, row)
+    k_xx = 0.0
+    if grows:
         k_xx, row[j] = row[j], 0.0
-        _write_scores(rule, state, work, j, out)
-        s = _draw(rule, state, work, j, k_xx)
-        if s > 0.0:
-            _join(rule, state, work, j, k_xx, s)
-            joined = True
-            j += 1
-    else:
-        compare(rule.kernel, state.points, j, x, row)
-        _write_scores(rule, state, work, j, out)
-    if joined and rule.blind_resets:
+    for o in range(out.shape[0]):
+        out[o] = _predict(rule, state, work, j, o, learns)
+    s = _draw(rule, state, work, j, k_xx) if grows else 0.0
+    if s > 0.0:
+        _join(rule, state, work, j, k_xx, s)
+    if s > 0.0 and rule.blind_resets:
         for o in range(out.shape[0]):
             out[o] = _ANSWER_MINUS
-    elif weight != 0.0:
+    elif learns:
         for o in range(out.shape[0]):
-            if joined:
-                work.z[o] = 0.0
-            _learn(rule, state, work, j, o, y[o], weight)
+            f = out[o] if s == 0.0 else 0.0
+            gain = weight * slope(rule.loss, f, y[o])  # g = gain phi
+            if gain != 0.0:
+                _newton_step(rule, state, work, o, gain)
 
 
 @njit
-def _write_scores(rule, state, work, j, out):
-    """Write the scores a'k_I(x) as the projection leaves them; `work.z` gets them as they were."""
-    for o in range(out.shape[0]):
-        z = finite_or_zero(dot(state.a[o], work.row, j))
-        work.z[o] = z
-        if abs(z) > rule.clip:
-            if rule.damping == 0.0:
-                z = math.copysign(rule.clip, z)
-            else:
-                z += _push(rule, forward(state.newton[o], j, work.row, work.f), z)
-        out[o] = _ANSWER_MINUS if rule.blind_resets and z == 0.0 else z
-
-
-@njit
-def _push(rule, q, z):
-    """Change of a score z beyond C in the projection, with q = phi'A^-1 phi."""
-    return -math.copysign(abs(z) - rule.clip, z) * (q / (q + rule.damping) if q > _TINY else 0.0)
+def _predict(rule, state, work, j, o, move):
+    """Score of output o after the projection at x; `move` w to where the projection has it."""
+    z = finite_or_zero(dot(state.a[o], work.row, j))
+    if abs(z) > rule.clip:
+        excess = math.copysign(abs(z) - rule.clip, z)
+        q = 0.0
+        if move or rule.damping > 0.0:
+            q = forward(state.newton[o], j, work.row, work.f)
+        if move and q > _TINY:
+            backward(state.newton[o], j, work.f, work.u)
+            add_multiple(state.a[o], work.u, -excess / (q + rule.damping))
+        if rule.damping > 0.0:
+            z -= excess * q / (q + rule.damping)
+        else:
+            z = math.copysign(rule.clip, z)
+    return _ANSWER_MINUS if rule.blind_resets and z == 0.0 else z
 
 
 @njit
 def _draw(rule, state, work, j, k_xx):
     """Draw whether x joins the dictionary; return its weight s, zero if it does not.
 
-    Leaves (Kbar + gamma I)^-1 v half solved in `work.f`.
+    Leaves v in `work.v`, and (Kbar + gamma I)^-1 v half solved in `work.f`.
     """
     for i in range(0, j, LANES):
         store_block(fma(load(state.s, i), load(work.row, i), splat(0.0)), work.v, i)
@@ -349,8 +345,8 @@ def _draw(rule, state, work, j, k_xx):
 def _join(rule, state, work, j, k_xx, s):
     """Make x, already in its place, member j with the weight s, and start anew."""
     row, f, u = work.row, work.f, work.u
-    backward(state.ridge, j, f, u)
     residual = max(k_xx - dot(f, f, j), 0.0)
+    backward(state.ridge, j, f, u)
     for i in range(j):
         u[i] *= s
     border(state.ridge, j, u, rule.gamma + s * s * residual)
@@ -370,30 +366,15 @@ def _join(rule, state, work, j, k_xx, s):
 
 
 @njit
-def _learn(rule, state, work, j, o, y, weight):
-    """Project output o at x, then take the Newton step of its loss."""
-    triangle, row, f, u = state.newton[o], work.row, work.f, work.u
-    z = work.z[o]
-    beyond = abs(z) > rule.clip
-    q, move = 0.0, 0.0  # q = phi'A^-1 phi; a moves by `move` M^-1 k_I(x)
-    if beyond:
-        q = forward(triangle, j, row, f)
-        pushed = _push(rule, q, z)
-        if q > _TINY:
-            move = pushed / q
-        z = math.copysign(rule.clip, z) if rule.damping == 0.0 else z + pushed
-    gain = weight * slope(rule.loss, z, y)  # g = gain phi
-    if gain != 0.0 and not beyond:
-        q = forward(triangle, j, row, f)
-    if (gain == 0.0 and move == 0.0) or q <= _TINY:
-        return
+def _newton_step(rule, state, work, o, gain):
+    """A gets g = gain phi, and w the step along A^-1 g; phi'A^-1 phi shrinks by 1 + c q."""
+    j = state.counts[1]
+    q = forward(state.newton[o], j, work.row, work.f)
     c = rule.curvature * gain * gain
-    move -= gain / (1.0 + c * q)  # A^-1 phi shrinks by the divisor when A gets g g'
+    move = -gain / (1.0 + c * q)
     if abs(move) * (1.0 + q) < _LARGEST and c * q < _LARGEST:  # false for NaN
-        if c > 0.0:
-            absorb(triangle, j, f, u, c)
-        else:
-            backward(triangle, j, f, u)
-        add_multiple(state.a[o], u, move)
+        if q > _TINY:
+            absorb(state.newton[o], j, work.f, work.u, c)
+            add_multiple(state.a[o], work.u, move)
     else:
         state.counts[2] += 1
