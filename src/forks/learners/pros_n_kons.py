@@ -76,7 +76,7 @@ class PROSNKONS(Learner):
     curvature : float
         Weight of g g' in A. The published 1 / (16 C^2) is for the squared error.
     clip : float
-        C, bound of the score in the projection; infinite for none.
+        C, bound of the score in the projection, and so of every score; infinite for none.
     damping : float
         Added to phi'A^-1 phi in the projection. The authors of FORKS have 1e-4.
     max_points : int, optional
