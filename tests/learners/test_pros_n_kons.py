@@ -10,6 +10,7 @@ from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import PROSNKONS
 from forks.learners._engine import Engine
 from forks.learners.pros_n_kons import state_of
+from forks.linalg import one_thread
 from forks.losses import Hinge, SquaredError
 from forks.streams import adversarial
 from forks.streams.datasets import load, permutations
@@ -49,15 +50,16 @@ def column(y):
 def oracle_run(learner, X, y, weights=None):
     """Play the oracle with the draws that an engine of `engine_for` makes."""
     random = state_of(engine_for(learner, X.shape[1]).memory).random.copy()
-    return oracles.pros_n_kons(
-        X,
-        y,
-        oracle_kernel(learner.kernel),
-        oracle_loss(learner.loss),
-        lambda: _uniform(random),
-        weights=weights,
-        **{name: getattr(learner, name) for name in NAMES},
-    )
+    with one_thread():  # small matrices: more threads only wait for each other
+        return oracles.pros_n_kons(
+            X,
+            y,
+            oracle_kernel(learner.kernel),
+            oracle_loss(learner.loss),
+            lambda: _uniform(random),
+            weights=weights,
+            **{name: getattr(learner, name) for name in NAMES},
+        )
 
 
 def compare(learner, X, y, weights=None, form=np.asarray, rtol=1e-9):

@@ -10,6 +10,7 @@ from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import SketchedKONS
 from forks.learners._engine import Engine
 from forks.learners.sketched_kons import state_of
+from forks.linalg import one_thread
 from forks.losses import SquaredError
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import oracle_kernel, oracle_loss
@@ -38,15 +39,16 @@ def column(y):
 def oracle_run(learner, X, y, weights=None):
     """Play the oracle with the draws that an engine of `engine_for` makes."""
     random = state_of(engine_for(learner, X.shape[1]).memory).random.copy()
-    return oracles.sketched_kons(
-        X,
-        y,
-        oracle_kernel(learner.kernel),
-        oracle_loss(learner.loss),
-        lambda: _uniform(random),
-        weights=weights,
-        **{name: getattr(learner, name) for name in SKETCH + NEWTON},
-    )
+    with one_thread():  # small matrices: more threads only wait for each other
+        return oracles.sketched_kons(
+            X,
+            y,
+            oracle_kernel(learner.kernel),
+            oracle_loss(learner.loss),
+            lambda: _uniform(random),
+            weights=weights,
+            **{name: getattr(learner, name) for name in SKETCH + NEWTON},
+        )
 
 
 def compare(learner, X, y, weights=None, form=np.asarray, rtol=1e-9):
@@ -78,7 +80,7 @@ def test_every_score_is_the_oracles(form, changes):
     learner = SketchedKONS(kernel=Gaussian(1.5), **changes)
     scores, members, engine = compare(learner, X, y, form=form)
     lost = np.count_nonzero(scores * y < 1.0)
-    assert 10 < len(members) < 0.9 * lost
+    assert 8 < len(members) < 0.9 * lost
     assert lost <= learner.stored_points(engine.memory) <= len(y)
 
 
