@@ -1049,3 +1049,183 @@ def nogd(X, Y, kernel, loss, *, budget, rank, eta, step_size, cut, weights=None)
             w = np.diag(D**0.5) @ V.T @ np.array(alphas)
         w = w - step_size * np.outer(M @ k, s)
     return scores
+
+
+# KORS, PROS-N-KONS, KONS and SKETCHED-KONS
+# ----------------------------------------------------------------------------------------------
+
+
+def kors_leverage(K, s, epsilon: float, ridge: float) -> float:
+    """tau of the last point, with K over the dictionary and that point, s its weights, last 1.
+
+    tau = (1 + epsilon) / ridge (k_tt - kbar'(Kbar + ridge I)^-1 kbar), Kbar = diag(s) K diag(s)
+    and kbar its last column.
+    """
+    Kbar = np.diag(s) @ K @ np.diag(s)
+    kbar = Kbar[:, -1]
+    inverse = np.linalg.inv(Kbar + ridge * np.eye(len(K)))
+    return float((1.0 + epsilon) / ridge * (K[-1, -1] - kbar @ inverse @ kbar))
+
+
+def newton_projection(u, A, phi, clip: float, damping: float = 0.0):
+    """w = u - h(phi'u) / (phi'A^-1 phi + damping) A^-1 phi, h(z) = sign(z) max(|z| - C, 0).
+
+    Returns w and its score phi'w, which is C or -C exactly if the projection moves w undamped:
+    a hinge has its kink there.
+    """
+    z = float(phi @ u)
+    if abs(z) <= clip:
+        return u, z
+    direction = np.linalg.solve(A, phi)
+    w = u - np.sign(z) * (abs(z) - clip) / (phi @ direction + damping) * direction
+    return w, float(phi @ w) if damping else float(np.sign(z)) * clip
+
+
+def pros_n_kons(
+    X,
+    y,
+    kernel,
+    loss,
+    uniform,
+    *,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    gamma: float,
+    curvature: float,
+    clip: float,
+    damping: float = 0.0,
+    max_points: int | None = None,
+    weighting: str = "root",
+    blind_resets: bool = False,
+    weights=None,
+):
+    """PROS-N-KONS with KORS; everything is made anew from lists of points.
+
+    While the dictionary may grow, every round with a weight draws uniform() once; x joins if the
+    draw is below p = min(beta tau, 1), the first point always. Features are D^(-1/2) U'k_I(x),
+    eigenvalues below 1e-12 of the largest left out. The step of a round with loss is made at the
+    beginning of the next one, as published. A round that joins is predicted with the old w,
+    which is then thrown away, and has the score 0 in the new space; with blind_resets it is
+    answered -1e-300 and not learned from, and so is every score of exactly 0 answered.
+
+    Returns the scores and, for each round, the number of points before it.
+    """
+    n = len(X)
+    c = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    points, s = [], []
+    to_features = np.zeros((0, 0))
+    w, A, g = np.zeros(0), np.zeros((0, 0)), np.zeros(0)
+    scores, sizes = np.zeros(n), np.zeros(n, int)
+    for t in range(n):
+        sizes[t] = len(points)
+        phi = to_features @ _kernel_values(points, X[t], kernel) if points else np.zeros(0)
+        if points:
+            # A round that is not learned from leaves no trace, so its projection is not kept.
+            u = w - np.linalg.solve(A, g)
+            projected, scores[t] = newton_projection(u, A, phi, clip, damping)
+            if c[t] != 0.0:
+                w, g = projected, np.zeros(len(w))
+        if blind_resets and scores[t] == 0.0:
+            scores[t] = -1e-300
+        if c[t] == 0.0:
+            continue
+        f = scores[t]
+        if max_points is None or len(points) < max_points:
+            with_x = np.array([*points, X[t]])
+            K = kernel(with_x, with_x)
+            tau = kors_leverage(K, np.array([*s, 1.0]), epsilon, gamma)
+            p = min(beta * tau, 1.0) if points else 1.0
+            if uniform() < p:
+                points.append(X[t])
+                s.append(p**-0.5 if weighting == "root" else 1.0 / p)
+                D, U = np.linalg.eigh(K)
+                kept = 1e-12 * D.max(initial=0.0) < D
+                to_features = np.diag(D[kept] ** -0.5) @ U[:, kept].T
+                phi = to_features @ K[:, -1]
+                w, A, g = np.zeros(len(phi)), alpha * np.eye(len(phi)), np.zeros(len(phi))
+                f = 0.0
+                if blind_resets:
+                    scores[t] = -1e-300
+                    continue
+        if len(points) > 0:
+            g = float(c[t] * loss.slope(f, y[t])) * phi
+            A = A + curvature * np.outer(g, g)
+    return scores, sizes
+
+
+def kons(X, y, kernel, loss, *, alpha: float, curvature: float, clip: float, weights=None):
+    """KONS, exact: in coordinates of the span of all rows, made from the whole kernel matrix.
+
+    A contains every gradient. Rounds of weight zero leave no trace. Returns the scores.
+    """
+    D, U = np.linalg.eigh(kernel(X, X))
+    kept = 1e-13 * D.max(initial=0.0) < D
+    Phi = U[:, kept] * np.sqrt(D[kept])  # row t is the feature of x_t: Phi Phi' = K
+    return sketched_kons_on(Phi, y, loss, alpha, curvature, clip, weights, lambda t, c, past: True)
+
+
+def sketched_kons_on(Phi, y, loss, alpha, curvature, clip, weights, sampled):
+    """The steps of KONS on explicit features; A gets the gradient of round t if sampled(...).
+
+    sampled(t, c, past) is asked in rounds with a non-zero scaled feature c phi_t,
+    c = sqrt(curvature) weight slope; `past` lists the (round, c) that A contains.
+    """
+    n, k = Phi.shape
+    row_weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w, A, g = np.zeros(k), alpha * np.eye(k), np.zeros(k)
+    past = []
+    scores = np.zeros(n)
+    for t in range(n):
+        projected, scores[t] = newton_projection(w - np.linalg.solve(A, g), A, Phi[t], clip)
+        if row_weights[t] == 0.0:
+            continue
+        slope = float(row_weights[t] * loss.slope(scores[t], y[t]))
+        w, g = projected, slope * Phi[t]
+        scaled = np.sqrt(curvature) * slope
+        if scaled != 0.0 and Phi[t].any() and sampled(t, scaled, past):
+            A = A + curvature * np.outer(g, g)
+            past.append((t, scaled))
+    return scores
+
+
+def sketched_kons(
+    X,
+    y,
+    kernel,
+    loss,
+    uniform,
+    *,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    gamma: float,
+    curvature: float,
+    clip: float,
+    weights=None,
+):
+    """SKETCHED-KONS: A gets the gradient of a round with p = max(gamma, min(beta tau, 1)).
+
+    tau is the KORS estimate of the scaled features c phi with the ridge alpha, members weighing
+    1 / sqrt(p) there and 1 in A. Returns the scores and the rounds in A.
+    """
+    K = kernel(X, X)
+    D, U = np.linalg.eigh(K)
+    kept = 1e-13 * D.max(initial=0.0) < D
+    Phi = U[:, kept] * np.sqrt(D[kept])
+    probabilities, members = [], []
+
+    def sampled(t, scaled, past):
+        rounds = [i for i, _ in past] + [t]
+        scales = np.array([c for _, c in past] + [scaled])
+        G = np.diag(scales) @ K[np.ix_(rounds, rounds)] @ np.diag(scales)
+        s = np.array([p**-0.5 for p in probabilities] + [1.0])
+        p = max(gamma, min(beta * kors_leverage(G, s, epsilon, alpha), 1.0))
+        if uniform() < p:
+            probabilities.append(p)
+            members.append(t)
+            return True
+        return False
+
+    scores = sketched_kons_on(Phi, y, loss, alpha, curvature, clip, weights, sampled)
+    return scores, members

@@ -9,8 +9,10 @@ from forks.learners.kogd import KOGD
 from forks.learners.nogd import NOGD
 from forks.learners.projectron import Projectron
 from forks.learners.projectron_pp import ProjectronPP
+from forks.learners.pros_n_kons import PROSNKONS
 from forks.learners.rbp import RBP
 from forks.learners.skegd import SkeGD
+from forks.learners.sketched_kons import SketchedKONS
 
 __all__ = [
     "BOGD",
@@ -19,9 +21,11 @@ __all__ = [
     "FORKS",
     "KOGD",
     "NOGD",
+    "PROSNKONS",
     "RBP",
     "Forgetron",
     "Projectron",
     "ProjectronPP",
     "SkeGD",
+    "SketchedKONS",
 ]

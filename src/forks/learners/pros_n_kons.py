@@ -1,0 +1,380 @@
+"""PROS-N-KONS: the online Newton step on a Nystrom map whose dictionary grows by leverage scores.
+
+KORS keeps the dictionary I. Each row x is drawn into it with probability p = min(beta tau, 1),
+where tau estimates how little of x the dictionary explains: with weights s_i on the members, 1 on
+x, and Kbar = diag(s) K diag(s) over both,
+
+    tau = (1 + epsilon) / gamma (k(x, x) - kbar'(Kbar + gamma I)^-1 kbar)
+        = (1 + epsilon) r / (gamma + r),
+    r = k(x, x) - v'(Kbar_I + gamma I)^-1 v,   v = [s_i k(x_i, x)]_i,
+
+and a member gets s = 1 / sqrt(p). On the features phi of the dictionary the learner plays
+
+    u = w - A^-1 g,   w <- u - h(phi'u) / (phi'A^-1 phi) A^-1 phi,   h(z) = sign(z) max(|z| - C, 0),
+    f = w'phi,   g = l'(f, y) phi,   A <- A + curvature g g',
+
+with phi the row about to be predicted and A^-1 g the step of the round before; a row that joins
+the dictionary resets w = 0 and A = alpha I. Only rounds with loss have a step to make.
+
+The published features are D^(-1/2) U'k_I(x) with K_I = U D U'. Since w and A start anew whenever
+they change, a rotation of them changes no score: phi = T k_I(x) with K_I^-1 = T'T will do, and T
+grows by a row per member (`forks.linalg.triangle`), without an eigendecomposition. Nor does
+anything need phi itself. With a = T'w the score is a'k_I(x), and A^-1 phi becomes
+
+    T'A^-1 phi = M^-1 k_I(x),   phi'A^-1 phi = k_I(x)'M^-1 k_I(x),
+    M = alpha K_I + curvature sum_t l'_t^2 k_I(x_t) k_I(x_t)',
+
+so a moves along M^-1 k_I(x), and M is kept as the inverse of its Cholesky factor, which starts as
+T / sqrt(alpha) and has a rank-one change in every round with loss. With j members a round costs
+O(j d) for the score, j^2 / 2 multiplications for tau while the dictionary may grow, and another
+2 j^2 where there is loss; a reset is O(j^2), too. Memory is O(j d + j^2).
+
+Reference: Calandriello, Lazaric, Valko, "Efficient second-order online kernel learning with
+adaptive embedding", NIPS 2017. The published order of steps predicts 0 in a round that resets;
+here such a round is predicted with the old w, then learned from in the new space, where its score
+is 0.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from forks._jit import njit
+from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks._random import uniform
+from forks._rows import Points, point_shapes, store
+from forks._simd import LANES, fma, load, padded, splat
+from forks._simd import store as store_block
+from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.learners._checks import not_negative, one_of, positive, whole
+from forks.learners._expansion import compare, finite_or_zero
+from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
+from forks.linalg.triangle import absorb, backward, border, forward
+from forks.linalg.vectors import add_multiple, dot
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.typing import Counter, Cube, Matrix, Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class PROSNKONS(Learner):
+    """PROS-N-KONS, with the dictionary sampling KORS.
+
+    Parameters
+    ----------
+    kernel, loss
+        One of `forks.kernels`, one of `forks.losses`.
+    alpha : float
+        A starts as alpha times the identity.
+    beta : float
+        Factor of tau in the probability to join the dictionary.
+    epsilon : float
+        Accuracy that KORS allows for: tau is larger by the factor 1 + epsilon.
+    gamma : float
+        Ridge of the leverage scores. A larger one asks for fewer points.
+    curvature : float
+        Weight of g g' in A. The published 1 / (16 C^2) is for the squared error.
+    clip : float
+        C, bound of the score in the projection, and so of every score; infinite for none.
+    damping : float
+        Added to phi'A^-1 phi in the projection. The authors of FORKS have 1e-4.
+    max_points : int, optional
+        The dictionary stops growing at so many points, and w is reset no more. Without a number
+        it grows as long as rows come that it does not explain: to nearly all of them, and
+        memory with the square of that, if the bandwidth is much too small.
+    weighting : {"root", "inverse"}
+        s = 1 / sqrt(p) as published, or 1 / p.
+    blind_resets : bool
+        Does a row that joins the dictionary answer -1 and teach nothing? See `as_released`.
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = Hinge()
+    alpha: float = 1.0
+    beta: float = 1.0
+    epsilon: float = 0.5
+    gamma: float = 1.0
+    curvature: float = 1.0 / 16.0
+    clip: float = 1.0
+    damping: float = 0.0
+    max_points: int | None = None
+    weighting: str = "root"
+    blind_resets: bool = False
+
+    multi_output: ClassVar[bool] = True
+
+    @classmethod
+    def as_released(
+        cls, *, kernel: Kernel = Gaussian(), loss: Loss = Hinge(), **changes: Any
+    ) -> "PROSNKONS":
+        """As the code of the FORKS authors, which has PROS-N-KONS among its baselines.
+
+        Weights are 1 / p, the dictionary stops at 101 points, and a round that resets answers -1
+        without looking and learns nothing. A score of exactly zero answers -1 there, so it is
+        moved just below zero. Its single precision and its D^(-1/2) with 1e-5 added to the root
+        are not copied, and the first point, which joins without a draw, has p = 1 here.
+        """
+        released = {
+            "alpha": 1.0,
+            "beta": 1.0,
+            "epsilon": 0.5,
+            "gamma": 1.0,
+            "curvature": 1.0 / 16.0,
+            "clip": 1.0,
+            "damping": 1e-4,
+            "max_points": 101,
+            "weighting": "inverse",
+            "blind_resets": True,
+        }
+        return cls(**{"kernel": kernel, "loss": loss, **released, **changes})
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        positive("alpha", self.alpha)
+        positive("beta", self.beta)
+        not_negative("epsilon", self.epsilon)
+        positive("gamma", self.gamma)
+        not_negative("curvature", self.curvature)
+        positive("clip", self.clip, infinite=True)
+        not_negative("damping", self.damping)
+        if self.max_points is not None:
+            whole("max_points", self.max_points, 1)
+        one_of("weighting", self.weighting, ("root", "inverse"))
+
+    def rule(self) -> "PROSNKONSRule":
+        """Give what compiled code needs."""
+        return PROSNKONSRule(
+            check_kernel(self.kernel),
+            check_loss(self.loss),
+            float(self.alpha),
+            float(self.beta * (1.0 + self.epsilon)),
+            float(self.gamma),
+            float(self.curvature),
+            float(self.clip),
+            float(self.damping),
+            self._most(),
+            self.weighting == "root",
+            bool(self.blind_resets),
+        )
+
+    def _most(self) -> int:
+        return _NO_LIMIT if self.max_points is None else int(self.max_points)
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give an empty dictionary, and seed its draws."""
+        shapes = _shapes(n_features, n_outputs, min(_FIRST_CAPACITY, self._most()))
+        memory = allocate(PROSNKONSState, shapes)
+        state_of(memory).random[:] = rng.integers(2**63, size=1)
+        return memory
+
+    def view(self, memory: Memory) -> "PROSNKONSState":
+        """Show the memory as arrays."""
+        state: PROSNKONSState = state_of(memory)
+        return state
+
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        return int(4 * state_of(memory).a.shape[1])
+
+    def handle(self, view: "PROSNKONSState", x: Vector) -> Memory:
+        """Double the room for the dictionary."""
+        n_outputs, capacity, _ = view.newton.shape
+        capacity = min(2 * capacity, self._most())
+        d = view.points.columns.shape[0]
+        memory = grown(PROSNKONSState, view, _shapes(d, n_outputs, capacity))
+        state_of(memory).counts[EVENT] = 0
+        return memory
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points of the dictionary."""
+        return int(state_of(memory).counts[1])
+
+
+class PROSNKONSRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    alpha: float
+    factor: float  # beta (1 + epsilon)
+    gamma: float
+    curvature: float
+    clip: float
+    damping: float
+    max_points: int
+    root_weights: bool
+    blind_resets: bool
+
+
+class PROSNKONSState(NamedTuple):
+    """What learning changes, in place. Points [:j] are the dictionary."""
+
+    counts: Counter  # (3,)  the event, which asks for room; j; steps that were not finite
+    points: Points  # (d, capacity)
+    s: Vector  # (padded(capacity),)  weights of the members
+    ridge: Matrix  # (capacity, padded(capacity))  inverse Cholesky factor of Kbar + gamma I
+    triangle: Matrix  # (capacity, padded(capacity))  T, that of K_I
+    a: Matrix  # (n_outputs, padded(capacity))  T'w
+    newton: Cube  # (n_outputs, capacity, padded(capacity))  that of M
+    random: Counter  # (1,)  generator
+
+
+class PROSNKONSWork(NamedTuple):
+    """Scratch, all padded(capacity) long."""
+
+    row: Vector  # k_I(x)
+    v: Vector  # s_i k(x_i, x)
+    f: Vector  # a system half solved
+    u: Vector  # and solved
+
+
+_FULL = 1  # the event
+_NO_LIMIT = 2**62
+_FIRST_CAPACITY = 32
+_DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
+_SMALLEST_PIVOT = 1e-100
+_LARGEST = 1e100  # points with k(x, x) beyond it, of polynomials of huge numbers, do not join
+_SMALLEST_P = 1e-30  # smaller than any draw but zero
+_TINY = 1e-200  # phi'A^-1 phi below it counts as zero
+_ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero answers +1 here
+
+state_of = viewer(PROSNKONSState)
+attach.register(PROSNKONSRule)(compiled_viewer(PROSNKONSState))
+
+
+def _shapes(n_features: int, n_outputs: int, capacity: int) -> dict[str, tuple[int, ...]]:
+    width = padded(capacity)
+    return {
+        "counts": (3,),
+        **point_shapes("points", n_features, capacity),
+        "s": (width,),
+        "ridge": (capacity, width),
+        "triangle": (capacity, width),
+        "a": (n_outputs, width),
+        "newton": (n_outputs, capacity, width),
+        "random": (1,),
+    }
+
+
+@workspace.register(PROSNKONSRule)
+def _workspace(rule, state, scratch):
+    width = state.a.shape[1]
+    return PROSNKONSWork(
+        scratch[:width],
+        scratch[width : 2 * width],
+        scratch[2 * width : 3 * width],
+        scratch[3 * width :],
+    )
+
+
+@score.register(PROSNKONSRule)
+def _score(rule, state, work, x, out):
+    j = state.counts[1]
+    compare(rule.kernel, state.points, j, x, work.row)
+    for o in range(out.shape[0]):
+        out[o] = _predict(rule, state, work, j, o, False)
+
+
+@step.register(PROSNKONSRule)
+def _step(rule, state, work, x, y, weight, out):
+    j, row = state.counts[1], work.row
+    learns = weight != 0.0
+    grows = learns and j < rule.max_points
+    if grows:
+        if j == state.newton.shape[1]:
+            state.counts[EVENT] = _FULL
+            return
+        store(x, state.points, j)  # waits in the place after the members, where it gives k(x, x)
+    compare(rule.kernel, state.points, j + grows, x, row)
+    k_xx = 0.0
+    if grows:
+        k_xx, row[j] = row[j], 0.0
+    for o in range(out.shape[0]):
+        out[o] = _predict(rule, state, work, j, o, learns)
+    s = _draw(rule, state, work, j, k_xx) if grows else 0.0
+    if s > 0.0:
+        _join(rule, state, work, j, k_xx, s)
+    if s > 0.0 and rule.blind_resets:
+        for o in range(out.shape[0]):
+            out[o] = _ANSWER_MINUS
+    elif learns:
+        for o in range(out.shape[0]):
+            f = out[o] if s == 0.0 else 0.0
+            gain = weight * slope(rule.loss, f, y[o])  # g = gain phi
+            if gain != 0.0:
+                _newton_step(rule, state, work, o, gain)
+
+
+@njit
+def _predict(rule, state, work, j, o, move):
+    """Score of output o after the projection at x; `move` w to where the projection has it."""
+    z = finite_or_zero(dot(state.a[o], work.row, j))
+    if abs(z) > rule.clip:
+        excess = math.copysign(abs(z) - rule.clip, z)
+        q = 0.0
+        if move or rule.damping > 0.0:
+            q = forward(state.newton[o], j, work.row, work.f)
+        if move and q > _TINY:
+            backward(state.newton[o], j, work.f, work.u)
+            add_multiple(state.a[o], work.u, -excess / (q + rule.damping))
+        if rule.damping > 0.0:
+            z -= excess * q / (q + rule.damping)
+        else:
+            z = math.copysign(rule.clip, z)
+    return _ANSWER_MINUS if rule.blind_resets and z == 0.0 else z
+
+
+@njit
+def _draw(rule, state, work, j, k_xx):
+    """Draw whether x joins the dictionary; return its weight s, zero if it does not.
+
+    Leaves v in `work.v`, and (Kbar + gamma I)^-1 v half solved in `work.f`.
+    """
+    for i in range(0, j, LANES):
+        store_block(fma(load(state.s, i), load(work.row, i), splat(0.0)), work.v, i)
+    residual = max(k_xx - forward(state.ridge, j, work.v, work.f), 0.0)
+    p = 1.0 if j == 0 else min(rule.factor * residual / (rule.gamma + residual), 1.0)
+    if not (uniform(state.random) < p and p > _SMALLEST_P and abs(k_xx) <= _LARGEST):
+        return 0.0
+    return 1.0 / math.sqrt(p) if rule.root_weights else 1.0 / p
+
+
+@njit
+def _join(rule, state, work, j, k_xx, s):
+    """Make x, already in its place, member j with the weight s, and start anew."""
+    row, f, u = work.row, work.f, work.u
+    residual = max(k_xx - dot(f, f, j), 0.0)
+    backward(state.ridge, j, f, u)
+    for i in range(j):
+        u[i] *= s
+    border(state.ridge, j, u, rule.gamma + s * s * residual)
+    pivot = k_xx - forward(state.triangle, j, row, f)
+    backward(state.triangle, j, f, u)
+    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT)
+    border(state.triangle, j, u, pivot if independent else 0.0)
+    state.s[j] = s
+    row[j] = k_xx
+    state.counts[1] = j + 1
+    scale = 1.0 / math.sqrt(rule.alpha)
+    for o in range(state.a.shape[0]):
+        for i in range(j + 1):
+            state.a[o, i] = 0.0
+            for m in range(i + 1):
+                state.newton[o, i, m] = scale * state.triangle[i, m]
+
+
+@njit
+def _newton_step(rule, state, work, o, gain):
+    """A gets g = gain phi, and w the step along A^-1 g; phi'A^-1 phi shrinks by 1 + c q."""
+    j = state.counts[1]
+    q = forward(state.newton[o], j, work.row, work.f)
+    c = rule.curvature * gain * gain
+    move = -gain / (1.0 + c * q)
+    if abs(move) * (1.0 + q) < _LARGEST and c * q < _LARGEST:  # false for NaN
+        if q > _TINY:
+            absorb(state.newton[o], j, work.f, work.u, c)
+            add_multiple(state.a[o], work.u, move)
+    else:
+        state.counts[2] += 1
