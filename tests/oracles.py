@@ -386,6 +386,8 @@ class _Forks:
         o = self.options
         phi = self.feature(x)
         p = float(self.w @ phi)
+        if c == 0.0:  # scored, not learned: the round does not count
+            return (float(np.clip(p, -o.C, o.C)) if o.projection == "next" else p), None
         if o.projection == "next" and abs(p) > o.C:
             # the projection of Eq. (ONS) at phi_{t+1}, made now that the next point is known
             self.w = self.project(self.w, phi)

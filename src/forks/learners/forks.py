@@ -418,11 +418,12 @@ def _newton_round(rule, state, work, x, y, weight, out):
         w = state.w[o]
         z = finite_or_zero(dot(w, phi, phi.shape[0]))
         if rule.project_next and not resumed and abs(z) > rule.clip:
-            q = half_solve(state.roots[o], phi, work.f)
-            solved = o
-            if q > 0.0:
-                solve(state.roots[o], work.f, work.u)
-                add_multiple(w, work.u, -_excess(z, rule.clip) / q)
+            if weight != 0.0:
+                q = half_solve(state.roots[o], phi, work.f)
+                solved = o
+                if q > 0.0:
+                    solve(state.roots[o], work.f, work.u)
+                    add_multiple(w, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
         work.z[o] = z
         if not resumed:
@@ -430,7 +431,7 @@ def _newton_round(rule, state, work, x, y, weight, out):
         lost = lost or weight * slope(rule.loss, z, y[o]) != 0.0
     if resumed:
         counts[COUNT.event] = 0
-    else:
+    elif weight != 0.0:
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
         if update_is_due(rule, counts, lost):

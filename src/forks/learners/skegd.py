@@ -257,6 +257,8 @@ def _feature_round(rule, state, work, x, y, weight, out):
         counts[COUNT.event] = 0
     else:
         score(rule, state, work, x, out)
+        if weight == 0.0:
+            return
         lost = has_loss(rule.loss, y, weight, out)
         counts[COUNT.rounds] += 1
         counts[COUNT.losses] += lost
