@@ -47,7 +47,7 @@ def measure_rounds(effort: Effort) -> Iterator[Record]:
     for method in CATALOGUE[1:]:
         engine = _engine(method.make(setting), stream)
         engine.learn(start.X, start.targets)
-        n = engine.stored_points or engine.learner.size()  # FOGD compares with its frequencies
+        n = engine.stored_points or int(engine.rule.n_frequencies)  # FOGD has no points
         kogd = _kogd_with(n, stream, setting)
         contenders: dict[str, Contender] = {
             "ours": _going_on(engine, end, np.ones(_LAST)),

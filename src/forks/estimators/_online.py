@@ -29,7 +29,7 @@ class OnlineEstimator(BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass gives the learner (`_learner`, and `_median_rule` if its bandwidth is to come from
-    the data), turns labels into targets (`_targets`) and scores into answers.
+    the data), turns labels into targets (`targets_of`) and scores into answers.
     """
 
     _task: str  # "classification" or "regression"
@@ -42,7 +42,8 @@ class OnlineEstimator(BaseEstimator):
         """Give the rule that sets the bandwidth from data, if one is asked for."""
         raise NotImplementedError
 
-    def _targets(self, y: Any) -> Matrix:
+    def targets_of(self, y: Any) -> Matrix:
+        """Targets of the engine, one column per output, that labels stand for."""
         raise NotImplementedError
 
     def _start(self, y: Any, classes: Any, counted: Any) -> int:
@@ -104,7 +105,7 @@ class OnlineEstimator(BaseEstimator):
                 targets = self._begin(X, y, weights, classes)
             else:
                 self._check_classes(classes)
-                targets = self._targets(y)
+                targets = self.targets_of(y)
             return self._shaped(self._learn(X, targets, weights))
 
     def _check_classes(self, classes: Any) -> None:
@@ -143,7 +144,7 @@ class OnlineEstimator(BaseEstimator):
         learner = self._learner()
         self._check_task(learner)
         n_outputs = self._start(y, classes, None if weights is None else weights > 0)
-        targets = self._targets(y)
+        targets = self.targets_of(y)
         self._median = self._median_rule()
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         self.engine_ = engine_for(learner, X.shape[1], n_outputs, np.random.default_rng(seed))

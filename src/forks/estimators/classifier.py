@@ -70,7 +70,8 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
                 f"got {np.unique(classes).tolist()}"
             )
 
-    def _targets(self, y: Any) -> Matrix:
+    def targets_of(self, y: Any) -> Matrix:
+        """Targets that labels stand for, -1 or +1: one column, or one per class for more."""
         check_classification_targets(y)
         index = np.searchsorted(self.classes_, y)
         known = self.classes_[np.minimum(index, self.classes_.shape[0] - 1)] == y

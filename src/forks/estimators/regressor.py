@@ -47,7 +47,8 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
         self._check_classes(classes)
         return 1
 
-    def _targets(self, y: Any) -> Matrix:
+    def targets_of(self, y: Any) -> Matrix:
+        """The same numbers, as one column."""
         return np.array(y, dtype=np.float64).reshape(-1, 1)  # a writable copy
 
     def predict(self, X: Any) -> np.ndarray:
