@@ -1,7 +1,7 @@
 """Vectors of whole blocks, zero beyond their length, in compiled code."""
 
 from forks._jit import njit
-from forks._simd import LANES, fma, load, splat, store, total
+from forks._simd import LANES, absolute, fma, load, splat, store, total
 
 
 @njit
@@ -10,6 +10,15 @@ def dot(a, b, n):
     sums = splat(0.0)
     for i in range(0, n, LANES):
         sums = fma(load(a, i), load(b, i), sums)
+    return total(sums)
+
+
+@njit
+def size(a, n):
+    """Sum of |a_i| over the first n, rounded up to whole blocks."""
+    sums = splat(0.0)
+    for i in range(0, n, LANES):
+        sums = fma(splat(1.0), absolute(load(a, i)), sums)
     return total(sums)
 
 
