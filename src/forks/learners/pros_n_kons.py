@@ -318,7 +318,7 @@ def _predict(rule, state, work, j, o, move):
         q = 0.0
         if move or rule.damping > 0.0:
             q = forward(state.newton[o], j, work.row, work.f)
-        if move and q > _TINY:
+        if move and abs(excess) < _LARGEST * q:  # false for zero and NaN
             backward(state.newton[o], j, work.f, work.u)
             add_multiple(state.a[o], work.u, -excess / (q + rule.damping))
         if rule.damping > 0.0:
@@ -371,7 +371,7 @@ def _join(rule, state, work, j, k_xx, s):
 
 @njit
 def _newton_step(rule, state, work, o, gain):
-    """A gets g = gain phi, and w the step along A^-1 g; phi'A^-1 phi shrinks by 1 + c q."""
+    """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g."""
     j = state.counts[1]
     q = forward(state.newton[o], j, work.row, work.f)
     c = rule.curvature * gain * gain
