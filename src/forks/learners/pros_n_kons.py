@@ -52,7 +52,7 @@ from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
 from forks.linalg.triangle import absorb, backward, border, forward
-from forks.linalg.vectors import add_multiple, dot
+from forks.linalg.vectors import add_multiple, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Cube, Matrix, Vector
 
@@ -81,8 +81,8 @@ class PROSNKONS(Learner):
         Added to phi'A^-1 phi in the projection. The authors of FORKS have 1e-4.
     max_points : int, optional
         The dictionary stops growing at so many points, and w is reset no more. Without a number
-        it grows as long as rows come that it does not explain: to nearly all of them, and
-        memory with the square of that, if the bandwidth is much too small.
+        it grows as long as rows come that it does not explain, to most of them if the bandwidth
+        is much too small: memory grows with its square, and w never settles.
     weighting : {"root", "inverse"}
         s = 1 / sqrt(p) as published, or 1 / p.
     blind_resets : bool
@@ -112,8 +112,10 @@ class PROSNKONS(Learner):
 
         Weights are 1 / p, the dictionary stops at 101 points, and a round that resets answers -1
         without looking and learns nothing. A score of exactly zero answers -1 there, so it is
-        moved just below zero. Its single precision and its D^(-1/2) with 1e-5 added to the root
-        are not copied, and the first point, which joins without a draw, has p = 1 here.
+        moved just below zero. The first point, which joins without a draw, has p = 1 here. Not
+        copied are D^(-1/2) with 1e-5 added to the root, and single precision, which can be seen
+        in the results: there kernel values below 1e-45 are zero and answer -1, and a score that
+        the projection leaves at 1 may round to a loss.
         """
         released = {
             "alpha": 1.0,
@@ -234,8 +236,8 @@ _FULL = 1  # the event
 _NO_LIMIT = 2**62
 _FIRST_CAPACITY = 32
 _DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
-_SMALLEST_PIVOT = 1e-100
-_LARGEST = 1e100  # points with k(x, x) beyond it, of polynomials of huge numbers, do not join
+_SMALLEST_PIVOT = 1e-75
+_LARGEST = 1e75  # points with larger numbers, of polynomials of huge features, do not join
 _SMALLEST_P = 1e-30  # smaller than any draw but zero
 _TINY = 1e-200  # phi'A^-1 phi below it counts as zero
 _ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero answers +1 here
@@ -316,7 +318,7 @@ def _predict(rule, state, work, j, o, move):
         q = 0.0
         if move or rule.damping > 0.0:
             q = forward(state.newton[o], j, work.row, work.f)
-        if move and q > _TINY:
+        if move and abs(excess) < _LARGEST * q:  # false for zero and NaN
             backward(state.newton[o], j, work.f, work.u)
             add_multiple(state.a[o], work.u, -excess / (q + rule.damping))
         if rule.damping > 0.0:
@@ -330,13 +332,16 @@ def _predict(rule, state, work, j, o, move):
 def _draw(rule, state, work, j, k_xx):
     """Draw whether x joins the dictionary; return its weight s, zero if it does not.
 
-    Leaves v in `work.v`, and (Kbar + gamma I)^-1 v half solved in `work.f`.
+    Leaves (Kbar + gamma I)^-1 v in `work.u`, half solved in `work.f`.
     """
     for i in range(0, j, LANES):
         store_block(fma(load(state.s, i), load(work.row, i), splat(0.0)), work.v, i)
     residual = max(k_xx - forward(state.ridge, j, work.v, work.f), 0.0)
     p = 1.0 if j == 0 else min(rule.factor * residual / (rule.gamma + residual), 1.0)
     if not (uniform(state.random) < p and p > _SMALLEST_P and abs(k_xx) <= _LARGEST):
+        return 0.0
+    backward(state.ridge, j, work.f, work.u)
+    if not size(work.u, j) <= _LARGEST:
         return 0.0
     return 1.0 / math.sqrt(p) if rule.root_weights else 1.0 / p
 
@@ -346,13 +351,12 @@ def _join(rule, state, work, j, k_xx, s):
     """Make x, already in its place, member j with the weight s, and start anew."""
     row, f, u = work.row, work.f, work.u
     residual = max(k_xx - dot(f, f, j), 0.0)
-    backward(state.ridge, j, f, u)
     for i in range(j):
         u[i] *= s
     border(state.ridge, j, u, rule.gamma + s * s * residual)
     pivot = k_xx - forward(state.triangle, j, row, f)
     backward(state.triangle, j, f, u)
-    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT)
+    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and size(u, j) <= _LARGEST
     border(state.triangle, j, u, pivot if independent else 0.0)
     state.s[j] = s
     row[j] = k_xx
@@ -367,7 +371,7 @@ def _join(rule, state, work, j, k_xx, s):
 
 @njit
 def _newton_step(rule, state, work, o, gain):
-    """A gets g = gain phi, and w the step along A^-1 g; phi'A^-1 phi shrinks by 1 + c q."""
+    """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g."""
     j = state.counts[1]
     q = forward(state.newton[o], j, work.row, work.f)
     c = rule.curvature * gain * gain

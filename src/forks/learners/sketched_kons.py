@@ -44,7 +44,7 @@ from forks.learners._checks import not_negative, positive
 from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
 from forks.linalg.triangle import backward, border, forward
-from forks.linalg.vectors import dot
+from forks.linalg.vectors import dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Matrix, Vector
 
@@ -253,6 +253,9 @@ def _learn(rule, state, work, k_xx, excess, gain):
         left = 0.0
     q = left / rule.alpha  # phi'A^-1 phi
     backward(state.triangle, m, f, u)
+    if not size(u, m) <= _LARGEST:
+        state.counts[3] += 1
+        return
     sampled = c != 0.0 and k_xx > 0.0 and _sampled(rule, state, work, c, k_xx)
     move = -gain / (1.0 + c * c * q) if sampled else -gain  # A^-1 phi shrinks when A gets g g'
     if excess != 0.0 and q > 0.0:
@@ -285,8 +288,10 @@ def _sampled(rule, state, work, c, k_xx):
     p = max(rule.gamma, min(rule.factor * residual / (rule.alpha + residual), 1.0))
     if uniform(state.random) >= p:
         return False
-    s = 1.0 / math.sqrt(p)
     backward(state.ridge, m, work.f, work.r)
+    if not size(work.r, m) <= _LARGEST:
+        return False
+    s = 1.0 / math.sqrt(p)
     for i in range(m):
         work.r[i] *= s * c
     border(state.ridge, m, work.r, rule.alpha + s * s * residual)

@@ -14,6 +14,15 @@ def dot(a, b, n):
 
 
 @njit
+def size(a, n):
+    """Sum of |a_i| over the first n, rounded up to whole blocks."""
+    sums = splat(0.0)
+    for i in range(0, n, LANES):
+        sums = fma(splat(1.0), absolute(load(a, i)), sums)
+    return total(sums)
+
+
+@njit
 def add_multiple(w, u, amount):
     """W += amount u."""
     for i in range(0, w.shape[0], LANES):
@@ -23,8 +32,4 @@ def add_multiple(w, u, amount):
 @njit
 def stays_finite(w, u, amount):
     """Is w + amount u finite, with room for sums of its entries?"""
-    size, sums = splat(abs(amount)), splat(0.0)
-    for i in range(0, w.shape[0], LANES):
-        sums = fma(splat(1.0), absolute(load(w, i)), sums)
-        sums = fma(size, absolute(load(u, i)), sums)
-    return finite(total(sums))
+    return finite(size(w, w.shape[0]) + abs(amount) * size(u, w.shape[0]))
