@@ -1100,6 +1100,7 @@ def pros_n_kons(
     max_points: int | None = None,
     weighting: str = "root",
     blind_resets: bool = False,
+    single_precision: bool = False,
     weights=None,
 ):
     """PROS-N-KONS with KORS; everything is made anew from lists of points.
@@ -1109,7 +1110,8 @@ def pros_n_kons(
     eigenvalues below 1e-12 of the largest left out. The step of a round with loss is made at the
     beginning of the next one, as published. A round that joins is predicted with the old w,
     which is then thrown away, and has the score 0 in the new space; with blind_resets it is
-    answered -1e-300 and not learned from, and so is every score of exactly 0 answered.
+    answered -1e-300 and not learned from, and so is every score of exactly 0 answered. With
+    single_precision scores up to 2^-126 count as 0, and the slope is that at (1 - 2^-24) f.
 
     Returns the scores and, for each round, the number of points before it.
     """
@@ -1128,7 +1130,7 @@ def pros_n_kons(
             projected, scores[t] = newton_projection(u, A, phi, clip, damping)
             if c[t] != 0.0:
                 w, g = projected, np.zeros(len(w))
-        if blind_resets and scores[t] == 0.0:
+        if blind_resets and abs(scores[t]) <= (2.0**-126 if single_precision else 0.0):
             scores[t] = -1e-300
         if c[t] == 0.0:
             continue
@@ -1151,6 +1153,7 @@ def pros_n_kons(
                     scores[t] = -1e-300
                     continue
         if len(points) > 0:
+            f *= 1.0 - 2.0**-24 if single_precision else 1.0
             g = float(c[t] * loss.slope(f, y[t])) * phi
             A = A + curvature * np.outer(g, g)
     return scores, sizes

@@ -27,6 +27,7 @@ NAMES = (
     "max_points",
     "weighting",
     "blind_resets",
+    "single_precision",
 )
 
 
@@ -259,10 +260,9 @@ def test_german_as_released(bandwidth, expected, within, points):
 
 
 @pytest.mark.needs_data
-def test_the_adversarial_game_as_released_in_double_precision():
-    # The authors' code gives 17.1 %: in single precision the score that the projection leaves just
-    # above 1 often rounds to just below, and is a loss again. The same code with `double` for
-    # `float` gives 12 to 14.5 %.
+def test_the_adversarial_game_as_released():
+    # The authors' code gives 17.1 +- 1.8 %, in which single precision has its share: a score that
+    # the projection leaves at the margin is a loss again. Without that it would be 13 %.
     X, y = load("german")
     learner = PROSNKONS.as_released(kernel=Gaussian(50.0))
     rates = []
@@ -271,7 +271,7 @@ def test_the_adversarial_game_as_released_in_double_precision():
         engine = Engine(learner, 23, 1, np.random.default_rng(seed))
         scores = engine.learn(np.ascontiguousarray(rows), column(labels))[:, 0]
         rates.append(100.0 * np.mean((scores >= 0.0) != (labels > 0.0)))
-    assert 12.0 < np.mean(rates) < 14.5
+    assert abs(np.mean(rates) - 17.1) < 1.8
 
 
 # ---- configuration ---------------------------------------------------------------------------

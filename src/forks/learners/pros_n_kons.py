@@ -86,7 +86,11 @@ class PROSNKONS(Learner):
     weighting : {"root", "inverse"}
         s = 1 / sqrt(p) as published, or 1 / p.
     blind_resets : bool
-        Does a row that joins the dictionary answer -1 and teach nothing? See `as_released`.
+        Does a row that joins the dictionary answer -1 and teach nothing, and a score of zero
+        answer -1? See `as_released`.
+    single_precision : bool
+        Are scores taken to be as exact as single precision? Those below its smallest number then
+        count as zero, and those within its rounding of the margin as a loss.
     """
 
     kernel: Kernel = Gaussian()
@@ -101,6 +105,7 @@ class PROSNKONS(Learner):
     max_points: int | None = None
     weighting: str = "root"
     blind_resets: bool = False
+    single_precision: bool = False
 
     multi_output: ClassVar[bool] = True
 
@@ -128,6 +133,7 @@ class PROSNKONS(Learner):
             "max_points": 101,
             "weighting": "inverse",
             "blind_resets": True,
+            "single_precision": True,
         }
         return cls(**{"kernel": kernel, "loss": loss, **released, **changes})
 
@@ -159,6 +165,8 @@ class PROSNKONS(Learner):
             self._most(),
             self.weighting == "root",
             bool(self.blind_resets),
+            _SINGLE_SMALLEST if self.single_precision else 0.0,
+            _SINGLE_ROUNDING if self.single_precision else 0.0,
         )
 
     def _most(self) -> int:
@@ -208,6 +216,8 @@ class PROSNKONSRule(NamedTuple):
     max_points: int
     root_weights: bool
     blind_resets: bool
+    nothing: float  # scores up to it count as zero
+    rounding: float  # relative rounding of the scores that are compared with the margin
 
 
 class PROSNKONSState(NamedTuple):
@@ -240,6 +250,7 @@ _SMALLEST_PIVOT = 1e-75
 _LARGEST = 1e75  # points with larger numbers, of polynomials of huge features, do not join
 _SMALLEST_P = 1e-30  # smaller than any draw but zero
 _TINY = 1e-200  # phi'A^-1 phi below it counts as zero
+_SINGLE_SMALLEST, _SINGLE_ROUNDING = 2.0**-126, 2.0**-24  # of single precision
 _ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero answers +1 here
 
 state_of = viewer(PROSNKONSState)
@@ -304,7 +315,7 @@ def _step(rule, state, work, x, y, weight, out):
     elif learns:
         for o in range(out.shape[0]):
             f = out[o] if s == 0.0 else 0.0
-            gain = weight * slope(rule.loss, f, y[o])  # g = gain phi
+            gain = weight * slope(rule.loss, f * (1.0 - rule.rounding), y[o])  # g = gain phi
             if gain != 0.0:
                 _newton_step(rule, state, work, o, gain)
 
@@ -325,7 +336,7 @@ def _predict(rule, state, work, j, o, move):
             z -= excess * q / (q + rule.damping)
         else:
             z = math.copysign(rule.clip, z)
-    return _ANSWER_MINUS if rule.blind_resets and z == 0.0 else z
+    return _ANSWER_MINUS if rule.blind_resets and abs(z) <= rule.nothing else z
 
 
 @njit
