@@ -261,8 +261,8 @@ def test_german_as_released(bandwidth, expected, within, points):
 
 @pytest.mark.needs_data
 def test_the_adversarial_game_as_released():
-    # The authors' code gives 17.1 +- 1.8 %, in which single precision has its share: a score that
-    # the projection leaves at the margin is a loss again. Without that it would be 13 %.
+    # The authors' code gives 17.1 % (deviation 1.4), in which single precision has its share: a
+    # score that the projection leaves at the margin is a loss again. Without that it would be 13 %.
     X, y = load("german")
     learner = PROSNKONS.as_released(kernel=Gaussian(50.0))
     rates = []

@@ -22,6 +22,7 @@ from forks._simd import LANES, absolute, fma, load, padded, splat, total
 from forks._simd import store as store_block
 from forks.learners._expansion import BudgetedExpansion, self_value
 from forks.linalg.triangle import backward, border, forward
+from forks.linalg.vectors import size
 from forks.typing import Counter, Matrix, Vector
 
 CUT = 1e-10
@@ -87,21 +88,13 @@ def learn(rule, state, work, x, inside, outside, amount, may_join):
     n = state.counts[1]
     backward(state.T, n, work.half, work.d)
     if may_join and n < rule.budget and outside > CUT * (inside + outside):
-        if finite(_size(work.d, n) / math.sqrt(outside)):
+        if finite(size(work.d, n) / math.sqrt(outside)):
             border(state.T, n, work.d, outside)
             store(x, state.points, n)
             state.alpha[n] = amount
             state.counts[1] = n + 1
     else:
         _add(state.alpha, work.d, n, amount)
-
-
-@njit
-def _size(d, n):
-    sums = splat(0.0)
-    for i in range(0, n, LANES):
-        sums = fma(splat(1.0), absolute(load(d, i)), sums)
-    return total(sums)
 
 
 @njit
