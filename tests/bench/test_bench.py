@@ -83,7 +83,7 @@ def test_every_part_gives_finite_numbers(full):
     assert parts == {part.name for part in PARTS} - lacking - (set() if data else NEED_DATA)
     for record in records:
         if record.value is None:
-            assert record.part in lacking if data else lacking | NEED_DATA | {"methods"}
+            assert record.part in (lacking if data else lacking | NEED_DATA | {"methods"})
             assert record.reason
         else:
             assert math.isfinite(record.value), record

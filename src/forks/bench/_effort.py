@@ -11,7 +11,6 @@ class Effort:
     """Sizes of everything that is measured."""
 
     repeats: int = 7
-    method_repeats: int = 2
     data: Callable[[], Stream] = cod_rna
     rows: int = 59_535  # of the stream, for whole passes
     oracle_rows: int = 59_535
@@ -39,7 +38,6 @@ class Effort:
 FULL = Effort()
 QUICK = Effort(
     repeats=3,
-    method_repeats=1,
     rows=20_000,
     oracle_rows=6_000,
     call_rows=3_000,

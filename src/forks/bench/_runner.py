@@ -60,7 +60,7 @@ PARTS = (
     Part(
         "method_rounds",
         "Rounds of all methods against KOGD",
-        "The last 1,000 rounds of the pass over cod-rna, against rounds of KOGD that compare with "
+        "The last 1,000 of the first 20,000 rounds on cod-rna, against rounds of KOGD that compare with "
         "as many stored points (FOGD: as many as it has frequencies) and store none.",
         methods.measure_rounds,
     ),
