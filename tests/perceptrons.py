@@ -1,18 +1,15 @@
-"""Streams and comparisons that the tests of the budget perceptrons share."""
+"""What the tests of the budget perceptrons share."""
 
 import numpy as np
 
-from forks._random import uniform_in_python
-from forks.streams.datasets import load, permutations
+import oracle_streams
+from forks.streams.datasets import load
 from forks_against_oracle import engine_run
+from oracle_streams import made_up, real
 
 
 def stream(n=200, d=5, seed=0):
-    """Half of the entries are zero; the label is a curved function of the row, with errors."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
-    return X, y
+    return made_up(n, d, seed)
 
 
 def weights_for(y):
@@ -23,17 +20,11 @@ def weights_for(y):
 
 
 def german(i=0):
-    """Rows and labels in the i-th of the published orders."""
-    X, y = load("german")
-    order = permutations("german")[i]
-    return np.ascontiguousarray(X[order]), y[order]
+    return real("german", order=i)
 
 
 def spambase(n=300):
-    """The first n rows and labels in the first of the published orders."""
-    X, y = load("spambase")
-    order = permutations("spambase")[0][:n]
-    return np.ascontiguousarray(X[order]), y[order]
+    return real("spambase", n)
 
 
 def svmguide3(seed):
@@ -45,8 +36,8 @@ def svmguide3(seed):
 
 def draws_of(learner, d, seed=0):
     """Give draw(n) -> a number below n, as an engine of this seed draws it."""
-    random = learner.view(learner.init(d, 1, np.random.default_rng(seed))).random.copy()
-    return lambda n: int(uniform_in_python(random) * n)
+    uniform = oracle_streams.draws_of(learner, d, seed)
+    return lambda n: int(uniform() * n)
 
 
 def assert_scores(scores, expected, rtol=1e-9):
@@ -54,9 +45,8 @@ def assert_scores(scores, expected, rtol=1e-9):
 
 
 def mistakes(learner, X, y, seed=0):
-    """Count the wrong answers; a score of zero answers +1."""
-    scores = engine_run(learner, X, y, seed)[0]
-    return int(np.count_nonzero((scores >= 0.0) != (y > 0.0)))
+    """Count the wrong answers of a pass; a score of zero answers +1."""
+    return oracle_streams.mistakes(engine_run(learner, X, y, seed)[0], y)
 
 
 def german_mistakes(learner):

@@ -15,10 +15,26 @@ from forks import (
     OnlineKernelRegressor,
 )
 from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
-from forks.learners import FORKS, KOGD
+from forks.learners import (
+    BOGD,
+    BPAS,
+    FOGD,
+    FORKS,
+    KOGD,
+    NOGD,
+    PROSNKONS,
+    RBP,
+    Forgetron,
+    Projectron,
+    ProjectronPP,
+    SkeGD,
+    SketchedKONS,
+)
 from forks.losses import EpsilonInsensitive, Hinge, Huber, Logistic, SquaredError, SquaredHinge
 
-LEARNERS = [FORKS, KOGD]
+GRADIENT_LEARNERS = [BOGD, FORKS, KOGD, NOGD, SkeGD]  # any kernel, any loss, a step size
+BUDGETED = [RBP, Forgetron, BPAS, Projectron, ProjectronPP, BOGD, NOGD, FOGD, SkeGD, FORKS]
+LEARNERS = [*BUDGETED, KOGD, PROSNKONS, SketchedKONS]
 LOSSES = [Hinge, SquaredHinge, Logistic, SquaredError, EpsilonInsensitive, Huber]
 KERNELS = [Gaussian, Laplacian, Polynomial, Linear]
 
@@ -54,7 +70,21 @@ def test_every_argument_has_a_default(part):
     assert part() == part()
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BUDGETED)
+def test_budgets_and_kernels_by_keyword(learner):
+    made = learner(kernel=Gaussian(bandwidth=8.0), budget=50)
+    assert (made.kernel, made.budget) == (Gaussian(8.0), 50)
+
+
+def test_the_promised_learner():
+    made = NOGD(kernel=Gaussian(bandwidth=8.0), loss=Hinge(), budget=50, rank=5, eta=0.2)
+    assert (made.rank, made.eta) == (5, 0.2)
+    assert PROSNKONS(max_points=100).max_points == 100
+    for preset in (RBP, BOGD, SkeGD, PROSNKONS, FORKS):
+        assert isinstance(preset.as_released(kernel=Gaussian(bandwidth=8.0)), preset)
+
+
+@pytest.mark.parametrize("learner", GRADIENT_LEARNERS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_learners_take_every_kernel_and_loss(learner, kernel, loss):

@@ -14,6 +14,8 @@ from forks.learners import __all__ as exported
 from forks.learners._engine import Engine
 from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.losses import SquaredError
+from forks.streams.datasets import names, read
+from oracle_streams import made_up
 
 METHODS = pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
 ROWS, WIDTH, BUDGET = 400, 5, 12
@@ -21,10 +23,7 @@ SETTING = Setting(Gaussian(1.5), BUDGET, ROWS)
 
 
 def stream(n=ROWS, seed=0):
-    """Half of the entries are zero; the label is a curved function of the row, with errors."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, WIDTH)) * (rng.random((n, WIDTH)) < 0.5)
-    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n) > 0, 1.0, -1)
+    X, y = made_up(n, WIDTH, seed)
     return X, y.reshape(-1, 1)
 
 
@@ -232,3 +231,19 @@ def test_regression_where_the_method_defines_it(method):
     errors = (model.prequential(X, y) - y) ** 2
     # the median: at a reset some methods forget all, and BOGD's removals are rough
     assert np.median(errors[1000:]) < (0.7 if "BOGD" in method.name else 0.05) * np.var(y)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_data
+@METHODS
+@pytest.mark.parametrize("name", names())
+def test_every_bandwidth_of_the_grid_stays_finite(method, name):
+    X, y = read(name)
+    rows = np.random.default_rng(0).permutation(len(y))[:1500]
+    X, y = X[rows], np.ascontiguousarray(y[rows].reshape(-1, 1))
+    for power in np.arange(-5.0, 7.5, 0.5):
+        learner = method.make(Setting(Gaussian(2.0**power), 50, len(y)))
+        engine = Engine(learner, X.shape[1], 1, np.random.default_rng(0))
+        scores = engine.learn(X, y)
+        assert np.isfinite(scores).all(), power
+        assert np.isfinite(engine.memory.floats).all(), power

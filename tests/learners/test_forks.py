@@ -246,12 +246,8 @@ def test_released_cod_rna_is_within_a_deviation_of_the_authors_code():
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize(("repeats", "single", "double"), [(10, 6.1, 6.5), (20, 3.4, 3.85)])
-def test_released_adversarial_german(repeats, single, double):
-    """The authors' figures hang on their single precision.
-
-    Their code as it is gives `single`; their algorithm transcribed in double precision, `double`.
-    """
+@pytest.mark.parametrize(("repeats", "rate"), [(10, 6.1), (20, 3.4)])
+def test_released_adversarial_german(repeats, rate):
     X, y = load("german")
     X = np.ascontiguousarray(X[:, :23])  # the last feature is left out by a loop bound there
     rates = []
@@ -266,8 +262,7 @@ def test_released_adversarial_german(repeats, single, double):
             update_cycle=int(0.005 * (len(stream[1]) - 100)),
         )
         rates.append(mistake_rate(engine_run(learner, *stream, seed)[0], stream[1]))
-    assert abs(np.mean(rates) - double) <= 0.5
-    assert abs(np.mean(rates) - single) <= 0.8
+    assert abs(np.mean(rates) - rate) <= 0.5
 
 
 # Limits and properties

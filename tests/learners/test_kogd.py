@@ -16,6 +16,7 @@ from forks.learners import KOGD
 from forks.learners._engine import Engine
 from forks.learners.kogd import state_of
 from forks.losses import Hinge, Logistic, SquaredError
+from oracle_streams import made_up
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, csr_array])
 PAIRS = [
@@ -34,12 +35,8 @@ PAIRS = [
 HINGE, LOGISTIC, SQUARED = [pair[0] for pair in PAIRS]
 
 
-def stream(n=150, d=5, seed=0):
-    """Half of the entries are zero; the label is a curved function of the row, with errors."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
-    return X, y
+def stream(n=150):
+    return made_up(n)
 
 
 def engine_for(learner, d=5, n_outputs=1):

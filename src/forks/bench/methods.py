@@ -34,12 +34,12 @@ def measure_passes(effort: Effort) -> Iterator[Record]:
             timed = _best_pass(method.make(setting), stream, effort.repeats)
             engine, scores = timed.result
             mistakes = 100.0 * float(np.mean((scores[:, 0] >= 0.0) != (stream.y > 0.0)))
-            for column, value in (
-                (f"{name}: rows/s", len(stream.y) / timed.seconds),
+            for what, value in (
+                ("rows/s", len(stream.y) / timed.seconds),
                 ("mistakes, %", mistakes),
                 ("points", engine.stored_points),
-                ("kB", engine.state_bytes / 1000.0),
             ):
+                column = f"{name}: {what}"
                 yield Record(name=method.name, value=value, column=column, settings=settings)
 
 

@@ -37,6 +37,7 @@ from forks.learners._stage_one import COUNT, SWITCH, Count
 from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
 
+NO_CUT = 1e-20  # of a pseudo-inverse: below all rounding errors
 TINY = 1e-150  # features below it have subnormal squares: they count as zero
 
 

@@ -42,7 +42,7 @@ from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import finite_or_zero
 from forks.learners._protocol import RESUME, attach, score, step, workspace
-from forks.learners._sketched import TINY, SketchedLearner, update_is_due
+from forks.learners._sketched import NO_CUT, TINY, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
 from forks.linalg.vectors import add_multiple, dot
@@ -207,8 +207,10 @@ class FORKS(SketchedLearner):
 
         The gradient is scaled by eta = 0.2 in stage two as well and enters A with weight 1, after
         the step; the projection looks at the point just learned; rho counts rounds with loss;
-        update points are compared with the points of stage one only. Its single
-        precision and its TISVD that loses orthogonality are not copied.
+        update points are compared with the points of stage one only. Its pseudo-inverse cuts at
+        1e-8 of single precision, which is no cut: where points repeat each other, rounding errors
+        become features, and `cut` lets them through here as well. Its single precision and its
+        TISVD that loses orthogonality are not copied.
         """
         released = cls(
             kernel=kernel,
@@ -231,6 +233,7 @@ class FORKS(SketchedLearner):
             on_update="reset",
             landmarks="fixed",
             sketch_points="buffer",
+            cut=NO_CUT,
         )
         return replace(released, **changes)
 

@@ -27,7 +27,8 @@ anything need phi itself. With a = T'w the score is a'k_I(x), and A^-1 phi becom
 so a moves along M^-1 k_I(x), and M is kept as the inverse of its Cholesky factor, which starts as
 T / sqrt(alpha) and has a rank-one change in every round with loss. With j members a round costs
 O(j d) for the score, j^2 / 2 multiplications for tau while the dictionary may grow, and another
-2 j^2 where there is loss; a reset is O(j^2), too. Memory is O(j d + j^2).
+2 j^2 where there is loss; a reset is O(j^2), too. Memory is O(j d + j^2). So a round is of the
+order of j / d rounds of KOGD with as many points: about 60 for j = 400 and d = 8, 8 for j = 100.
 
 Reference: Calandriello, Lazaric, Valko, "Efficient second-order online kernel learning with
 adaptive embedding", NIPS 2017. The published order of steps predicts 0 in a round that resets;

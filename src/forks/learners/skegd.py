@@ -33,7 +33,7 @@ from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import one_of, positive, whole
 from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import RESUME, attach, score, step, workspace
-from forks.learners._sketched import SketchedLearner, update_is_due
+from forks.learners._sketched import NO_CUT, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
@@ -144,8 +144,10 @@ class SkeGD(SketchedLearner):
     ) -> "SkeGD":
         """As in the FORKS authors' code, which the tables of their paper come from.
 
-        It departs from the method: w is left as it is at an update, and update points are
-        compared with the points of stage one only. Its single precision is not copied.
+        It departs from the method: w is left as it is at an update, update points are compared
+        with the points of stage one only, and the pseudo-inverse of Phi_pm has no cut that counts
+        (see `FORKS.as_released`), so that where points repeat each other huge features make the
+        weights jump. Its single precision is not copied.
         """
         released = cls(
             kernel=kernel,
@@ -157,6 +159,7 @@ class SkeGD(SketchedLearner):
             update_cycle=update_cycle,
             on_update="keep",
             sketch_points="buffer",
+            cut=NO_CUT,
         )
         return replace(released, **changes)
 

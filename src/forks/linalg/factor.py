@@ -31,10 +31,13 @@ Matrix = NDArray[np.float64]
 _SHARE = 0.04  # delta as a share of the cut; smaller ones let rounding errors through
 _TERMS = 3
 _SMALLEST = 1e-150  # delta for a matrix of zeros
+_WIDE = 1e-12  # least cut of a wide matrix: s_m - s_p singular values are zero but for rounding
 
 
 def factorise(Phi: Matrix, cut: float) -> tuple[Matrix, Matrix]:
     """Q (s_p + s_m, s_m) and R (s_m, s_m) with [Phi; delta I] = Q R."""
+    if Phi.shape[0] < Phi.shape[1]:
+        cut = max(cut, _WIDE)
     delta = max(_SHARE * cut * float(np.linalg.norm(Phi)), _SMALLEST)
     Q, R = linalg.qr(np.vstack([Phi, delta * np.eye(Phi.shape[1])]), mode="economic")
     return np.asfortranarray(Q), np.asfortranarray(R)
