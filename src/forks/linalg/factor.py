@@ -31,7 +31,7 @@ Matrix = NDArray[np.float64]
 _SHARE = 0.04  # delta as a share of the cut; smaller ones let rounding errors through
 _TERMS = 3
 _SMALLEST = 1e-150  # delta for a matrix of zeros
-_WIDE = 1e-12  # least cut of a wide matrix: s_m - s_p singular values are zero but for rounding
+_WIDE = 1e-8  # least cut of a wide matrix: s_m - s_p singular values are zero but for rounding
 
 
 def factorise(Phi: Matrix, cut: float) -> tuple[Matrix, Matrix]:
