@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from forks.linalg import TISVD, IncrementalSVD, RandomizedSVD, TruncatedSVD
+from forks.linalg import (
+    TISVD,
+    IncrementalSVD,
+    RandomizedSVD,
+    TruncatedSVD,
+    leading_eigenpairs,
+)
 
 N, M, K = 30, 24, 6
 
@@ -103,3 +109,13 @@ def test_bad_input_changes_nothing(made):
 def test_bad_arguments_are_named(arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         RandomizedSVD(**{"rank": 2, **arguments})
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-300, 1e-20, 1e-17, 1e-5])
+@pytest.mark.parametrize("n", [50, 100])
+def test_no_eigenpair_is_lost_where_all_are_nearly_equal(n, off):
+    M = np.eye(n) + off
+    values, vectors = leading_eigenpairs(M, 5)
+    assert (values.shape, vectors.shape) == ((5,), (n, 5))
+    np.testing.assert_allclose(M @ vectors, vectors * values, atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)

@@ -12,10 +12,10 @@ Reference: Williams and Seeger, "Using the Nystrom method to speed up kernel mac
 """
 
 import numpy as np
-from scipy.linalg import eigh
 
 from forks._rows import Points, dense_points
 from forks.kernels import Kernel, kernel_block
+from forks.linalg import leading_eigenpairs
 from forks.typing import Matrix
 
 
@@ -27,7 +27,7 @@ def nystrom_map(
     Eigenvalues up to `cut` times the largest are rounding errors: their features are zero.
     """
     K = kernel_block(kernel, dense_points(points, n), points, n)
-    values, vectors = eigh(0.5 * (K + K.T), subset_by_index=[n - rank, n - 1])
+    values, vectors = leading_eigenpairs(0.5 * (K + K.T), rank)
     kept = values > cut * max(float(values[-1]), 0.0)
     roots = np.sqrt(np.where(kept, values, 0.0))
     inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)

@@ -38,7 +38,15 @@ from forks._rows import Points, copy_point, dense_points, point_shapes, store_po
 from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
-from forks.linalg import SJLT, RandomizedSVD, apply_pinv, eigen_update, factorise, rank_one_update
+from forks.linalg import (
+    SJLT,
+    RandomizedSVD,
+    apply_pinv,
+    eigen_update,
+    factorise,
+    leading_eigenpairs,
+    rank_one_update,
+)
 from forks.typing import Counter, Matrix, Vector
 
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
@@ -271,8 +279,8 @@ def _update_decomposition(
 
 def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = False) -> None:
     """Take the k eigenpairs of Phi_pp that are largest in absolute value, from scratch."""
-    n, k = plan.sketch_size, plan.rank
-    values, vectors = eigh(inner, subset_by_index=[n - k, n - 1] if psd else None)
+    k = plan.rank
+    values, vectors = leading_eigenpairs(inner, k) if psd else eigh(inner)
     largest = np.argsort(-np.abs(values), kind="stable")[:k]
     sketch.vectors_transposed[:] = vectors[:, largest].T
     sketch.values[:] = values[largest]

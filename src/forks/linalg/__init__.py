@@ -1,5 +1,6 @@
 """Linear algebra: sketches, incremental decompositions and maintained factorisations."""
 
+from forks.linalg._dense import leading_eigenpairs
 from forks.linalg.decompositions import IncrementalSVD, RandomizedSVD, TruncatedSVD
 from forks.linalg.factor import apply_pinv, factorise, rank_one_update
 from forks.linalg.sjlt import SJLT
@@ -15,6 +16,7 @@ __all__ = [
     "apply_pinv",
     "eigen_update",
     "factorise",
+    "leading_eigenpairs",
     "one_thread",
     "rank_one_update",
 ]

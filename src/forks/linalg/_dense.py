@@ -1,4 +1,4 @@
-"""Checks of the arrays that decompositions take, and the dense decomposition itself."""
+"""Checks of the arrays that decompositions take, and the dense decompositions themselves."""
 
 from numbers import Integral
 from typing import Any
@@ -65,3 +65,13 @@ def _finite_columns(name: str, value: ArrayLike) -> Matrix:
     """As `finite_matrix`, with a vector as one column."""
     value = np.asarray(value)[:, np.newaxis] if np.ndim(value) == 1 else value
     return finite_matrix(name, value, columns=True)
+
+
+def leading_eigenpairs(M: Matrix, k: int) -> tuple[Vector, Matrix]:
+    """The k largest eigenvalues of a symmetric matrix, ascending, and their vectors (n, k)."""
+    n = len(M)
+    values, vectors = linalg.eigh(M, subset_by_index=[n - k, n - 1])
+    if len(values) != k:  # on nearly repeated eigenvalues LAPACK's search for some may lose them
+        values, vectors = linalg.eigh(M)
+        values, vectors = values[n - k :], vectors[:, n - k :]
+    return values, vectors
