@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from forks.learners.catalogue import CATALOGUE, Setting, find
 from rich.console import Console
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
@@ -13,6 +12,7 @@ from forks import OnlineKernelClassifier
 from forks.cli import main
 from forks.compare import run_compare
 from forks.kernels import Gaussian
+from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.streams.datasets import load, permutations
 
 FEW = ["RBP", "FORKS as published"]
@@ -88,6 +88,7 @@ def test_a_failing_method_does_not_stop_the_others(file, monkeypatch):
     assert "no such luck" in console.export_text()
 
 
+@pytest.mark.needs_data
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -95,6 +96,7 @@ def test_a_failing_method_does_not_stop_the_others(file, monkeypatch):
         (["german", "--method", "magic"], "no method 'magic'"),
         (["german", "--budget", "0"], "--budget"),
         (["german", "--permutations", "none"], "--permutations"),
+        (["german", "--bandwidth", "0"], "bandwidth must be positive, got 0.0"),
         ([], "DATA"),
     ],
 )

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators._bandwidth import median_distance
-from forks.kernels import Gaussian
+from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
 from forks.linalg import one_thread
 from forks.streams.datasets import names, permutations, read
@@ -101,11 +101,12 @@ def run_compare(
     plan = Comparison(
         data=data,
         budget=budget or (50 if n_rows <= _SMALL else 100),
-        bandwidth=bandwidth or _median_bandwidth(X, seed),
+        bandwidth=_median_bandwidth(X, seed) if bandwidth is None else bandwidth,
         n_rows=n_rows,
         n_permutations=n_permutations,
         seed=seed,
     )
+    check_kernel(plan.setting().kernel)
     console = Console(highlight=False) if console is None else console
     runs = list(_played(plan, chosen, jobs or os.cpu_count() or 1, console))
     _show(console, plan, chosen, runs, X.shape[1])
@@ -173,7 +174,7 @@ class _Player:
         X, y = self.X[order], self.y[order]
         classes = np.unique(self.y)
         if method.name not in self.ready:
-            few = method.make(setting._replace(budget=1))  # full after one row: meets its events
+            few = method.make(setting._replace(budget=1, n_rounds=8))  # soon meets all its events
             OnlineKernelClassifier(few).partial_fit(X[:_WARM_UP], y[:_WARM_UP], classes=classes)
             self.ready.add(method.name)
         model = OnlineKernelClassifier(method.make(setting), self.plan.seed + permutation)
