@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from forks.learners.catalogue import CATALOGUE
+
 ROOT = Path(__file__).parents[1]
 ROWS = {  # start of the README's row: names of the records, in the order of the columns
     "**FORKS**, the paper's setting": ("FORKS as published", "FORKS as published: mistakes"),
@@ -25,3 +27,22 @@ def test_the_table_is_that_of_the_benchmark(start):
     for cell, name in zip(cells, ROWS[start], strict=False):
         digits = 3 if name.endswith("mistakes") else 2
         assert float(cell) == float(f"{values[name]:.{digits}g}")
+
+
+def test_the_table_of_methods_is_that_of_the_benchmark():
+    records = json.loads((ROOT / "docs/results/bench/results.json").read_text())
+    cells = {(r["name"], r["column"]): r["value"] for r in records if r["part"] == "methods"}
+    columns = [
+        "cod-rna: rows/s",
+        "cod-rna: mistakes, %",
+        "spambase: rows/s",
+        "spambase: mistakes, %",
+    ]
+    lines = (ROOT / "README.md").read_text().split("| cod-rna: rows/s |")[1].splitlines()[2:]
+    table = [line.split("|")[1:-1] for line in lines[: lines.index("")]]
+    assert [row[0].strip() for row in table] == [method.name for method in CATALOGUE]
+    for name, *row in table:
+        for cell, column in zip(row, columns, strict=True):
+            value = cells[name.strip(), column]
+            expected = round(value) if column.endswith("rows/s") else round(value, 1)
+            assert float(cell.strip(" %").replace(",", "")) == expected
