@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from forks.learners._engine import Engine
 from forks.streams.datasets import load, permutations
 
 
@@ -13,6 +14,24 @@ def made_up(n=400, d=5, seed=0):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
     y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
     return X, y
+
+
+def repeating(n, d=4, seed=0):
+    """A third of the entries are zero, some rows come twice, labels are noisy."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X[5::9] = X[3 : n - 2 : 9][: len(X[5::9])]
+    y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
+    return X, y
+
+
+def column(y):
+    """Labels as an engine takes them."""
+    return np.ascontiguousarray(y, float).reshape(-1, 1)
+
+
+def engine_for(learner, d, n_outputs=1):
+    return Engine(learner, d, n_outputs, np.random.default_rng(0))
 
 
 def made_up_weights(n, seed=1):

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+import oracle_streams
 import oracles
 from forks.kernels import Gaussian, Laplacian, Linear
 from forks.learners import KOGD
-from forks.learners._engine import Engine
 from forks.learners.kogd import state_of
 from forks.losses import Hinge, Logistic, SquaredError
-from oracle_streams import made_up
+from oracle_streams import column, made_up
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, csr_array])
 PAIRS = [
@@ -40,11 +40,7 @@ def stream(n=150):
 
 
 def engine_for(learner, d=5, n_outputs=1):
-    return Engine(learner, d, n_outputs, np.random.default_rng(0))
-
-
-def column(y):
-    return np.ascontiguousarray(y, float).reshape(-1, 1)
+    return oracle_streams.engine_for(learner, d, n_outputs)
 
 
 # ---- the oracle ------------------------------------------------------------------------------

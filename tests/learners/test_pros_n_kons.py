@@ -5,7 +5,6 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
-from forks._random import uniform_in_python
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import PROSNKONS
 from forks.learners._engine import Engine
@@ -15,6 +14,7 @@ from forks.losses import Hinge, SquaredError
 from forks.streams import adversarial
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import oracle_kernel, oracle_loss
+from oracle_streams import column, draws_of, engine_for, repeating
 
 NAMES = (
     "alpha",
@@ -32,32 +32,18 @@ NAMES = (
 
 
 def stream(n=200, d=4, seed=0):
-    """A third of the entries are zero, some rows come twice, labels are noisy."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
-    X[5::9] = X[3 : n - 2 : 9][: len(X[5::9])]
-    y = np.sign(np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n))
-    return X, y
-
-
-def engine_for(learner, d, n_outputs=1):
-    return Engine(learner, d, n_outputs, np.random.default_rng(0))
-
-
-def column(y):
-    return np.ascontiguousarray(y, float).reshape(-1, 1)
+    return repeating(n, d, seed)
 
 
 def oracle_run(learner, X, y, weights=None):
     """Play the oracle with the draws that an engine of `engine_for` makes."""
-    random = state_of(engine_for(learner, X.shape[1]).memory).random.copy()
     with one_thread():  # small matrices: more threads only wait for each other
         return oracles.pros_n_kons(
             X,
             y,
             oracle_kernel(learner.kernel),
             oracle_loss(learner.loss),
-            lambda: uniform_in_python(random),
+            draws_of(learner, X.shape[1]),
             weights=weights,
             **{name: getattr(learner, name) for name in NAMES},
         )
