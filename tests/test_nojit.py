@@ -27,7 +27,7 @@ assert not _jit.JIT
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 4)) * (rng.random((80, 4)) < 0.6)
 y = np.sign(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=80))
-SIZES = dict(buffer=12, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7)
+SIZES = dict(buffer=12, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7, cut=1e-8)
 
 
 def close(got, expected):
