@@ -142,6 +142,23 @@ def test_memory_is_bounded_if_it_says_so(method):
 
 
 @METHODS
+def test_a_switch_is_known(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    assert engine.learner.rounds_since_switch(engine.memory) in (None, 0)
+    two_stages = engine.learner.rounds_since_switch(engine.memory) is not None
+    assert two_stages == method.name.startswith(("NOGD", "SkeGD", "FORKS"))
+    if two_stages:
+        rounds = []
+        for t in range(ROWS):
+            engine.learn(X[t : t + 1], y[t : t + 1])
+            rounds.append(engine.learner.rounds_since_switch(engine.memory))
+        switch = rounds.index(1) - 1  # the round that ends stage one does not count
+        assert switch >= 2 * BUDGET
+        assert rounds == [max(0, t - switch) for t in range(ROWS)]
+
+
+@METHODS
 def test_one_seed_one_result(method):
     X, y = stream()
     first, second = (engine_for(method.make(SETTING), seed=3).learn(X, y) for _ in range(2))

@@ -69,6 +69,14 @@ class Learner(ABC):
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now."""
 
+    def rounds_since_switch(self, memory: Memory) -> int | None:
+        """Count the rounds of stage two, or None for a learner of one stage.
+
+        The FORKS paper leaves the mistakes of stage one, and of the round that ends it, out.
+        """
+        del memory
+        return None
+
 
 @jit_dispatch
 def attach(rule, floats, ints):

@@ -184,6 +184,10 @@ class SketchedLearner(Learner):
         """Count the points that the learner keeps now, landmarks among them."""
         return min(int(self.view(memory).hot.counts[COUNT.stored]), self.plan().capacity)
 
+    def rounds_since_switch(self, memory: Memory) -> int:
+        """Count the rounds of stage two."""
+        return int(self.view(memory).hot.counts[COUNT.rounds])
+
     def handle(self, view: Any, x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
         state, random, sketch = view

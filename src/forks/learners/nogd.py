@@ -139,6 +139,10 @@ class NOGD(Learner):
         """Count the points that the learner keeps now."""
         return int(state_of(memory).counts[COUNT.stored])
 
+    def rounds_since_switch(self, memory: Memory) -> int:
+        """Count the rounds of stage two."""
+        return int(state_of(memory).counts[COUNT.rounds])
+
 
 class NOGDRule(NamedTuple):
     """What compiled code needs to know."""
