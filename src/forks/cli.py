@@ -133,6 +133,26 @@ def compare(
 
 
 @main.command()
+def reproduce(
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help="table1, adversarial, theta, tisvd or all.")
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three permutations and a coarse grid.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for records and report.")
+    ] = Path("build/reproduce"),
+    jobs: Annotated[int, typer.Option(min=-1, help="Processes; -1 for one per core.")] = -1,
+) -> None:
+    """Play the paper's experiments; goes on where it was stopped."""
+    with _failures_in_one_line():
+        from forks.reproduce.command import run_reproduce
+
+        run_reproduce(what, quick=quick, output=output, jobs=jobs)
+
+
+@main.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and repeats.")] = False,
     output: Annotated[

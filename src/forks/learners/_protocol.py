@@ -69,6 +69,11 @@ class Learner(ABC):
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now."""
 
+    def map_updates(self, memory: Memory) -> int:
+        """Count the update rounds, which changed a feature map."""
+        del memory
+        return 0
+
     def rounds_since_switch(self, memory: Memory) -> int | None:
         """Count the rounds of stage two, or None for a learner of one stage.
 

@@ -184,6 +184,10 @@ class SketchedLearner(Learner):
         """Count the points that the learner keeps now, landmarks among them."""
         return min(int(self.view(memory).hot.counts[COUNT.stored]), self.plan().capacity)
 
+    def map_updates(self, memory: Memory) -> int:
+        """Count the update rounds."""
+        return int(self.view(memory).hot.counts[COUNT.updates])
+
     def rounds_since_switch(self, memory: Memory) -> int:
         """Count the rounds of stage two."""
         return int(self.view(memory).hot.counts[COUNT.rounds])

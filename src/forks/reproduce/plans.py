@@ -29,10 +29,13 @@ class Effort(NamedTuple):
     permutations: int = 20
     powers: tuple[float, ...] = GRID
     thetas: tuple[float, ...] = THETAS
+    updates: tuple[int, ...] = (500, 1_000, 5_000, 10_000, 50_000)
 
 
 FULL = Effort()
-QUICK = Effort(permutations=3, powers=(1.0, 3.0, 5.0, 6.0), thetas=(0.3, 0.05, 0.005))
+QUICK = Effort(
+    permutations=3, powers=(1.0, 3.0, 5.0, 6.0), thetas=(0.3, 0.05, 0.005), updates=(500, 2_000)
+)
 
 
 def table_1(effort: Effort) -> Iterator[Run]:
@@ -114,8 +117,22 @@ def theta(effort: Effort) -> Iterator[Run]:
                 )
 
 
+def decompositions(effort: Effort) -> Iterator[Run]:
+    """TISVD against the randomised SVD of the changed matrix, over updates (appendix B.3)."""
+    for updates in effort.updates:
+        for kind in ("TISVD", "RandomizedSVD"):
+            yield Run(
+                experiment="tisvd",
+                data="gaussian 100 x 100",
+                method=kind,
+                learner=kind,
+                arguments={"rank": 30, "columns": 3, "updates": updates},
+            )
+
+
 EXPERIMENTS: dict[str, Callable[[Effort], Iterator[Run]]] = {
     "table1": table_1,
     "adversarial": adversarial_game,
     "theta": theta,
+    "tisvd": decompositions,
 }

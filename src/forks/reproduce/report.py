@@ -127,33 +127,26 @@ def _common_bandwidth(by_method: dict[str, list[Record]]) -> float:
     return min(shared, key=lambda bandwidth: sum(table[bandwidth].mean for table in tables))
 
 
-def markdown(records: Sequence[Record], experiment: str, command: str) -> str:
-    """Write the tables of an experiment."""
+def rate_tables(records: Sequence[Record], experiment: str) -> str:
+    """Write the tables of an experiment with mistake rates, one per stream, as Markdown."""
     parts = []
     summed = lines(records, experiment)
     for data, repeats in dict.fromkeys((line.data, line.repeats) for line in summed):
         own = [line for line in summed if (line.data, line.repeats) == (data, repeats)]
         name = f"{data}, {repeats} repeats" if repeats else data
-        parts += [f"## {name}", "", _about(records, experiment, data, repeats), ""]
+        parts += [f"### {name}", "", _about(records, experiment, data, repeats), ""]
         parts += ["| | paper | as the paper counts | every round | one bandwidth | ms | points |"]
         parts += ["| --- | --: | --: | --: | --: | --: | --: |"]
-        best = {
-            column: min(getattr(line, column).mean for line in own)
-            for column in ("published", "every", "common")
-        }
+        counts = ("published", "every", "common")
+        best = {column: min(getattr(line, column).mean for line in own) for column in counts}
         for line in own:
             paper = "" if line.paper is None else f"{line.paper[0]:.2f} ± {line.paper[1]:.2f}"
-            cells = [
-                f"**{cell}**" if cell.mean == best[column] else str(cell)
-                for column in best
-                for cell in (getattr(line, column),)
-            ]
+            cells = [getattr(line, column) for column in counts]
+            bold = [cell.mean == best[c] for cell, c in zip(cells, counts, strict=True)]
+            told = [f"**{cell}**" if b else str(cell) for cell, b in zip(cells, bold, strict=True)]
             numbers = [f"{line.milliseconds:.3g}", f"{line.points:.0f}"]
-            parts.append("| " + " | ".join([line.method, paper, *cells, *numbers]) + " |")
+            parts.append("| " + " | ".join([line.method, paper, *told, *numbers]) + " |")
         parts.append("")
-    failed = [r for r in records if r["experiment"] == experiment and r["status"] != DONE]
-    parts += [f"- {r['method']} on {r['data']}: {r['reason']}" for r in failed]
-    parts += [f"Made by `{command}`.", ""]
     return "\n".join(parts)
 
 
@@ -198,3 +191,76 @@ def table(records: Iterable[Record], experiment: str) -> str:
             [line.data, line.repeats, line.method, *paper, *cells, line.milliseconds, line.points]
         )
     return out.getvalue()
+
+
+class ThetaPoint(NamedTuple):
+    """TISVD and a decomposition from scratch at one update cycle."""
+
+    theta: float
+    updates: float  # mean number of update rounds
+    rates: dict[str, Cell]  # every round, by decomposition
+    seconds: dict[str, float]
+
+
+def theta_points(records: Iterable[Record]) -> list[ThetaPoint]:
+    """Sum up the records of the experiment over update cycles, by falling theta."""
+    groups: dict[int, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        if record["experiment"] == "theta" and record["status"] == DONE:
+            arguments = record["arguments"]
+            groups[arguments["update_cycle"]][arguments["decomposition"]].append(record)
+    points = []
+    for cycle, by_kind in sorted(groups.items(), reverse=True):
+        own = [record for records in by_kind.values() for record in records]
+        points.append(
+            ThetaPoint(
+                cycle / own[0]["n_rows"],
+                float(np.mean([record["updates"] for record in own])),
+                {kind: _cell(runs, every_round) for kind, runs in by_kind.items()},
+                {k: float(np.median([r["seconds"] for r in runs])) for k, runs in by_kind.items()},
+            )
+        )
+    return points
+
+
+def theta_table(records: Iterable[Record]) -> str:
+    """Write the rates and times over theta as Markdown."""
+    parts = ["| theta | updates | TISVD | full SVD | difference | ms, TISVD | ms, full SVD |"]
+    parts += ["| --: | --: | --: | --: | --: | --: | --: |"]
+    for point in theta_points(records):
+        ours, full = point.rates["tisvd"], point.rates["svd"]
+        cells = [
+            f"{point.theta:.2g}",
+            f"{point.updates:.1f}",
+            f"{ours.mean:.2f} ± {ours.deviation:.2f}",
+            f"{full.mean:.2f} ± {full.deviation:.2f}",
+            f"{ours.mean - full.mean:+.2f}",
+            *(f"{1e3 * point.seconds[kind]:.3g}" for kind in ("tisvd", "svd")),
+        ]
+        parts.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*parts, ""])
+
+
+def decomposition_table(records: Iterable[Record]) -> str:
+    """Write the times and errors of the decompositions over the number of updates."""
+    own = [r for r in records if r["experiment"] == "tisvd" and r["status"] == DONE]
+    counts = sorted({record["arguments"]["updates"] for record in own})
+    parts = [
+        "| seconds (largest error of a singular value) | " + " | ".join(map(str, counts)) + " |"
+    ]
+    parts += ["| --- |" + " --: |" * len(counts)]
+    for method in dict.fromkeys(record["method"] for record in own):
+        cells = {r["arguments"]["updates"]: r for r in own if r["method"] == method}
+        told = [
+            f"{cells[n]['seconds']:.3g} ({cells[n]['error']:.0e})" if n in cells else ""
+            for n in counts
+        ]
+        parts.append("| " + " | ".join([method, *told]) + " |")
+    return "\n".join([*parts, ""])
+
+
+def failures(records: Iterable[Record], experiment: str) -> str:
+    """List the runs that failed, with their reasons, as Markdown."""
+    failed = [r for r in records if r["experiment"] == experiment and r["status"] != DONE]
+    lines = [f"- failed: {r['method']} on {r['data']}: {r['reason']}" for r in failed]
+    return "\n".join([*dict.fromkeys(lines), ""]) if failed else ""

@@ -18,7 +18,7 @@ from forks._simd import LANES
 from forks.kernels import Gaussian, kernel_block
 from forks.learners._engine import Engine
 from forks.learners._protocol import Learner
-from forks.linalg import one_thread
+from forks.linalg import TISVD, RandomizedSVD, one_thread
 from forks.losses import SquaredHinge
 from forks.reproduce.records import Record
 from forks.streams import adversarial
@@ -26,6 +26,7 @@ from forks.streams.datasets import load, permutations
 from forks.typing import Matrix, Vector
 
 DONE, FAILED = "done", "failed"
+_DECOMPOSITIONS: dict[str, Any] = {"TISVD": TISVD, "RandomizedSVD": RandomizedSVD}
 _LOSSES = {"squared_hinge": SquaredHinge()}
 _PUBLISHED = ("german", "spambase")  # data sets whose orders are published
 _WARM_UP = 64
@@ -90,14 +91,35 @@ def play(run: Run) -> Record:
     told = {"key": run.key, **asdict(run)}
     try:
         with one_thread():
-            outcome = _outcome(run)
+            outcome = _decompose(run) if run.learner in _DECOMPOSITIONS else _learn(run)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         return {**told, "status": FAILED, "reason": reason, **environment()}
     return {**told, "status": DONE, **outcome, **environment()}
 
 
-def _outcome(run: Run) -> Record:
+def _decompose(run: Run) -> Record:
+    """Follow a Gaussian matrix under Gaussian updates of a few columns."""
+    n, columns = 100, run.arguments["columns"]
+    rng = np.random.default_rng(run.permutation)
+    M = rng.standard_normal((n, n))
+    following = _DECOMPOSITIONS[run.learner](run.arguments["rank"]).fit(M)
+    cut = run.learner == "TISVD"  # which follows the matrix that it has cut to rank k
+    seconds, error = 0.0, 0.0
+    for update in range(run.arguments["updates"]):
+        D1, D2 = rng.standard_normal((2, n, columns))
+        before = following.reconstruct() if cut else M
+        start = time.process_time()
+        following.update(D1, D2)
+        seconds += time.process_time() - start
+        M = before + D1 @ D2.T
+        if update % 100 == 0:
+            s = np.linalg.svd(M, compute_uv=False)[: len(following.s)]
+            error = max(error, float(np.max(np.abs(following.s - s) / s)))
+    return {"n_rows": run.arguments["updates"], "seconds": seconds, "error": error}
+
+
+def _learn(run: Run) -> Record:
     learner = run.make_learner()
     X, y = _stream(run)
     _compile(learner, X, y)
@@ -117,6 +139,7 @@ def _outcome(run: Run) -> Record:
         "warm_up_rounds": len(y) - counted,
         "share_of_plus": float(np.mean(scores[-1000:] >= 0.0)),
         "seconds": seconds,
+        "updates": learner.map_updates(engine.memory),
         "stored_points": engine.stored_points,
         "state_bytes": engine.state_bytes,
     }
