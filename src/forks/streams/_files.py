@@ -49,7 +49,7 @@ class TextFile:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
-        if error is not None and _is_in_the_bytes(error):
+        if error is not None and is_damage(error):
             raise StreamError(
                 f"{self.path} cannot be read beyond {place(self.row, self.line)}: {error}"
             ) from error
@@ -62,9 +62,10 @@ class TextFile:
             yield line
 
 
-def _is_in_the_bytes(error: BaseException) -> bool:
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error comes from what is in a file."""
     if isinstance(error, OSError):
-        return error.errno is None  # with a number it comes from the system: no fault of the file
+        return error.errno is None  # with a number it comes from the system
     return isinstance(error, EOFError | zlib.error | lzma.LZMAError | UnicodeError)
 
 

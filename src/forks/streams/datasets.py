@@ -1,7 +1,7 @@
 """The benchmark data sets, read from `$FORKS_DATA` or from the user's cache folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -200,9 +200,10 @@ def _folders() -> list[Path]:
     return [Path(given), cache_folder()] if given else [cache_folder()]
 
 
-def find(file: DataFile) -> Path | None:
+def find(file: DataFile, folders: Sequence[Path] | None = None) -> Path | None:
     """Give the path of a data set's file, in one of its forms, if it is there."""
-    candidates = (folder / name for folder in _folders() for name in file.names)
+    places = _folders() if folders is None else folders
+    candidates = (folder / name for folder in places for name in file.names)
     return next(filter(Path.is_file, candidates), None)
 
 
@@ -211,7 +212,9 @@ def _path(name: str, file: DataFile) -> Path:
     if path is not None:
         return path
     places = " or ".join(map(str, _folders()))
-    hint = "" if "FORKS_DATA" in os.environ else ", or set FORKS_DATA to the folder that has it"
+    hint = f", or run `forks data fetch {name}`" if file.address else ""
+    if "FORKS_DATA" not in os.environ:
+        hint += ", or set FORKS_DATA to the folder that has it"
     raise FileNotFoundError(
         f"data set {name!r} needs the file {file.name}: put it in {places}{hint}"
     )
