@@ -1,6 +1,6 @@
 """The command line. Reads the options, calls the room that does the work, reports failures."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,22 +34,28 @@ class _Commands(TyperGroup):
 
 
 @contextmanager
-def _failures_in_one_line() -> Iterator[None]:
+def _failures_in_one_line(bad_input: int = 1) -> Iterator[None]:
     try:
         yield
     except (OSError, ImportError, ValueError) as error:
         typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(bad_input if isinstance(error, ValueError) else 1) from None
 
 
-main = typer.Typer(
-    cls=_Commands,
-    help="Online kernel learning: one pass, bounded memory, microseconds per example.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+def _group(text: str) -> typer.Typer:
+    return typer.Typer(
+        cls=_Commands,
+        help=text,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+
+main = _group("Online kernel learning: one pass, bounded memory, microseconds per example.")
+data = _group("List the benchmark data sets, and fetch them.")
+main.add_typer(data, name="data")
 
 
 def _show_version(wanted: bool) -> None:
@@ -164,6 +170,67 @@ def bench(
         from forks.bench import main as run_bench
 
         run_bench(quick=quick, output=output)
+
+
+@data.command("list")
+def list_data() -> None:
+    """List the data sets, and tell which are at hand."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from forks.streams.datasets import at_hand, describe, names
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("", "rows", "features", "task", "at hand", "licence"):
+        is_size = heading in ("rows", "features")
+        table.add_column(heading, justify="right" if is_size else "left", no_wrap=True)
+    for entry in map(describe, names(None)):
+        size = (f"{entry.rows:,}", str(entry.features))
+        there = "yes" if at_hand(entry.name) else "no"
+        table.add_row(entry.name, *size, entry.task, there, entry.licence)
+    Console(highlight=False).print(table)
+
+
+@data.command("fetch")
+def fetch_data(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of data sets.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, metavar="DIR", help="[default: the user's cache folder]"),
+    ] = None,
+) -> None:
+    """Fetch data sets and check their digests."""
+    with _failures_in_one_line(bad_input=2):
+        from forks.streams.datasets import describe
+        from forks.streams.fetch import fetch
+
+        for name in names:  # all of them, before the first is fetched
+            describe(name)
+        with _download_bar() as show:
+            for name in names:
+                for path in fetch(name, folder, progress=show):
+                    typer.echo(f"{name}: {path}")
+
+
+@contextmanager
+def _download_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Give what shows the bytes of each file, on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    progress = Progress(*columns, console=console, transient=True)
+    progress.disable = not console.is_terminal
+    bars: dict[str, Any] = {}
+
+    def show(file: str, done: int, total: int | None) -> None:
+        if file not in bars:
+            bars[file] = progress.add_task(file)
+        progress.update(bars[file], completed=done, total=total)
+
+    with progress:
+        yield show
 
 
 if __name__ == "__main__":

@@ -1,60 +1,113 @@
-"""The benchmark files, read from `$FORKS_DATA` or from the user's cache folder."""
+"""The benchmark data sets, read from `$FORKS_DATA` or from the user's cache folder."""
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
-from forks.typing import Vector
+from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
+from forks.streams._registry import REGISTRY, DataFile, DataSet
+from forks.streams.readers import read_csv, read_libsvm
+from forks.typing import Counter, Vector
 
-
-class _DataSet(NamedTuple):
-    files: tuple[str, ...]  # read one after the other
-    n_features: int
-    sparse: bool = False
-    permutations: str | None = None
-
-
-_DATA_SETS = {
-    "german": _DataSet(("german.numer",), 24, permutations="german.permutations.csv"),
-    "svmguide3": _DataSet(("svmguide3",), 22),
-    "spambase": _DataSet(("spambase.data",), 57, permutations="spambase.permutations.csv.bz2"),
-    "cod-rna": _DataSet(("cod-rna.bz2",), 8),
-    "w7a": _DataSet(("w7a.bz2",), 300, sparse=True),
-    "ijcnn1": _DataSet(("ijcnn1.bz2", "ijcnn1.t.bz2"), 22),
-}
-
+__all__ = [
+    "DataFile",
+    "DataSet",
+    "at_hand",
+    "describe",
+    "load",
+    "names",
+    "order",
+    "paths",
+    "permutations",
+    "read",
+    "read_permutations",
+    "stream",
+]
 
 _SPARSE = 0.25  # rows of a file with a smaller share of non-zeros stay sparse
 
 
-def names() -> list[str]:
-    """Give the names that `load` knows."""
-    return list(_DATA_SETS)
+def names(
+    task: Literal["classification", "regression", "either"] | None = "classification",
+) -> list[str]:
+    """Give the names of the data sets for a task, or with None of all."""
+    return [name for name, entry in REGISTRY.items() if task in (None, entry.task)]
+
+
+def describe(name: str) -> DataSet:
+    """Give what is known of a data set: files with digests, sizes, task, licence, source."""
+    if name not in REGISTRY:
+        raise ValueError(f"name must be one of {', '.join(REGISTRY)}, got {name!r}")
+    return REGISTRY[name]
+
+
+def paths(name: str) -> list[Path]:
+    """Give the paths of a data set's files, those to be joined with its rows last."""
+    entry = describe(name)
+    return [_path(name, file) for file in (*entry.files, *entry.side_files)]
+
+
+def at_hand(name: str) -> bool:
+    """Tell whether all files of a data set are there."""
+    try:
+        paths(name)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def load(name: str) -> tuple[Any, Vector]:
     """Give the rows and the labels, -1 or +1, of a data set in the order of its files.
 
-    Rows are a float64 array, CSR for w7a. The values are as published, not scaled.
+    Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
+    targets instead of labels.
     """
-    data_set = _find(name)
-    paths = [_path(name, file) for file in data_set.files]
-    if name == "spambase":
-        table = np.loadtxt(paths[0], delimiter=",")
-        return np.ascontiguousarray(table[:, :-1]), np.where(table[:, -1] > 0.0, 1.0, -1.0)
+    entry = _of_numbers(name)
+    files = [_path(name, file) for file in entry.files]
+    if entry.format == "csv":
+        table = np.loadtxt(files[0], delimiter=",")
+        return np.ascontiguousarray(table[:, :-1]), _signs(table[:, -1])
     parts = [
-        load_svmlight_file(str(path), n_features=data_set.n_features, zero_based=False)
-        for path in paths
+        load_svmlight_file(str(path), n_features=entry.features, zero_based=False) for path in files
     ]
     y = np.concatenate([labels for _, labels in parts])
-    if data_set.sparse:
+    if entry.sparse:
         (X,) = [rows for rows, _ in parts]
         return X, y
     return np.concatenate([rows.toarray() for rows, _ in parts]), y
+
+
+def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
+    """Give what `load` gives in chunks (X, y), holding no more than a chunk.
+
+    Parameters
+    ----------
+    name : str
+    chunk : int
+        Rows given at a time; the last chunk of each file may be shorter.
+    """
+    check_count("chunk", chunk)
+    entry = _of_numbers(name)
+    return _chunks(entry, [_path(name, file) for file in entry.files], chunk)
+
+
+def _chunks(entry: DataSet, files: list[Path], chunk: int) -> Iterator[Chunk]:
+    for path in files:
+        if entry.format == "csv":
+            for X, y in read_csv(path, target=-1, header=False, chunk=chunk):
+                yield X, _signs(y)
+        else:
+            size, dense = entry.features, not entry.sparse
+            yield from read_libsvm(path, n_features=size, chunk=chunk, dense=dense)
+
+
+def _signs(labels: Vector) -> Vector:
+    return np.where(labels > 0.0, 1.0, -1.0)
 
 
 def read(data: str) -> tuple[Any, Any]:
@@ -63,12 +116,12 @@ def read(data: str) -> tuple[Any, Any]:
     The file may be compressed (.gz or .bz2). Its rows are an array, or CSR if most entries are
     zero; its labels are as they stand there.
     """
-    if data in _DATA_SETS:
+    if data in REGISTRY:
         return load(data)
     path = Path(data)
     if not path.is_file():
         raise FileNotFoundError(
-            f"{data!r} is neither a file nor one of the data sets {', '.join(_DATA_SETS)}"
+            f"{data!r} is neither a file nor one of the data sets {', '.join(_loadable())}"
         )
     try:
         X, y = load_svmlight_file(str(path))
@@ -80,32 +133,88 @@ def read(data: str) -> tuple[Any, Any]:
     return (X if filled < _SPARSE else X.toarray()), y
 
 
+def order(n: int, seed: int) -> Counter:
+    """Give a random order of n rows, a permutation of 0, 1, ..., n - 1; one seed, one order."""
+    return np.random.default_rng(seed).permutation(n)
+
+
 def permutations(name: str) -> NDArray[np.int64]:
     """Give the 20 published orders of german or spambase: an int array (20, rows), from 0."""
-    file = _find(name).permutations
-    if file is None:
-        known = [name for name, data_set in _DATA_SETS.items() if data_set.permutations]
+    entry = describe(name)
+    if entry.permutations is None:
+        known = [name for name, other in REGISTRY.items() if other.permutations]
         raise ValueError(f"no published orders of {name!r}, only of {' and '.join(known)}")
-    return np.loadtxt(_path(name, file), delimiter=",", dtype=np.int64) - 1
+    return read_permutations(_path(name, entry.permutations), entry.rows)
 
 
-def _find(name: str) -> _DataSet:
-    if name not in _DATA_SETS:
-        raise ValueError(f"name must be one of {', '.join(_DATA_SETS)}, got {name!r}")
-    return _DATA_SETS[name]
+def read_permutations(path: PathLike, n_rows: int) -> NDArray[np.int64]:
+    """Give orders of n_rows rows from a file: an int array (orders, n_rows), from 0.
+
+    Parameters
+    ----------
+    path : str or path
+        CSV: each row has the numbers of all rows, from 1, in one order. May be compressed.
+    n_rows : int
+    """
+    orders = []
+    with TextFile(existing(path)) as file:
+        for line in file:
+            file.row += 1
+            if not line.strip():
+                continue
+            try:
+                numbers = np.array(line.split(","), dtype=np.int64)
+            except (ValueError, OverflowError):
+                numbers = np.empty(0, dtype=np.int64)
+            if not np.array_equal(np.sort(numbers), np.arange(1, n_rows + 1)):
+                raise StreamError(
+                    f"{path}, row {file.row}: not a permutation of the numbers from 1 to {n_rows}"
+                )
+            orders.append(numbers - 1)
+    if not orders:
+        raise StreamError(f"{path} is empty")
+    return np.array(orders)
+
+
+def cache_folder() -> Path:
+    """Give the folder that files are fetched to, and looked for in after `$FORKS_DATA`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "forks"
+
+
+def _of_numbers(name: str) -> DataSet:
+    entry = describe(name)
+    if entry.format == "table":
+        raise ValueError(
+            f"{name} has text, which nothing here turns into numbers yet: "
+            "give its `paths` to `forks.streams.read_columns`"
+        )
+    return entry
+
+
+def _loadable() -> list[str]:
+    return [name for name, entry in REGISTRY.items() if entry.format != "table"]
 
 
 def _folders() -> list[Path]:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "forks"
     given = os.environ.get("FORKS_DATA")
-    return [Path(given), cache] if given else [cache]
+    return [Path(given), cache_folder()] if given else [cache_folder()]
 
 
-def _path(name: str, file: str) -> Path:
-    folders = _folders()
-    for folder in folders:
-        if (folder / file).is_file():
-            return folder / file
-    places = " or ".join(map(str, folders))
-    hint = "" if "FORKS_DATA" in os.environ else ", or set FORKS_DATA to the folder that has it"
-    raise FileNotFoundError(f"data set {name!r} needs the file {file}: put it in {places}{hint}")
+def find(file: DataFile, folders: Sequence[Path] | None = None) -> Path | None:
+    """Give the path of a data set's file, in one of its forms, if it is there."""
+    places = _folders() if folders is None else folders
+    candidates = (folder / name for folder in places for name in file.names)
+    return next(filter(Path.is_file, candidates), None)
+
+
+def _path(name: str, file: DataFile) -> Path:
+    path = find(file)
+    if path is not None:
+        return path
+    places = " or ".join(map(str, _folders()))
+    hint = f", or run `forks data fetch {name}`" if file.address else ""
+    if "FORKS_DATA" not in os.environ:
+        hint += ", or set FORKS_DATA to the folder that has it"
+    raise FileNotFoundError(
+        f"data set {name!r} needs the file {file.name}: put it in {places}{hint}"
+    )
