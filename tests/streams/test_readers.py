@@ -7,7 +7,6 @@ import io
 import lzma
 import sys
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from forks.streams import (
     read_libsvm,
     read_parquet,
 )
+from forks.streams._files import TextFile
 
 PACKERS = {
     "": bytes,
@@ -428,22 +428,41 @@ def test_bad_arguments_are_named_at_once(tmp_path):
         open_stream(write(tmp_path, "f.svm", b""), target="y")
 
 
-@pytest.mark.parametrize("name", ["f.svm", "f.csv", "f.csv.gz", "f.svm.bz2", "f.svm.xz"])
-def test_a_stream_left_early_closes_its_file(tmp_path, name):
-    table = ".csv" in name
-    raw = PACKERS["." + name.split(".")[-1] if name.count(".") > 1 else ""](many_rows(500)[table])
-    path = write(tmp_path, name, raw)
-    options = {"target": "y"} if table else {"n_features": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ResourceWarning)  # of a file that nobody closed
-        stream = open_stream(path, chunk=2, **options)
+@pytest.fixture
+def opened(monkeypatch):
+    """The files that were opened as text."""
+    files, enter = [], TextFile.__enter__
+
+    def watched(self):
+        files.append(enter(self)._file)
+        return self
+
+    monkeypatch.setattr(TextFile, "__enter__", watched)
+    return files
+
+
+@pytest.mark.parametrize("packed", PACKERS)
+@pytest.mark.parametrize("table", [False, True])
+def test_a_stream_left_early_closes_its_file(tmp_path, opened, table, packed):
+    raw = PACKERS[packed](many_rows(500)[table])
+    path = write(tmp_path, ("f.csv" if table else "f") + packed, raw)
+    streams = [open_stream(path, chunk=2, **({"target": "y"} if table else {}))]
+    if table:
+        streams.append(read_columns(path, ["v"], chunk=2))
+    for stream in streams:
         next(stream)
+        assert not opened[-1].closed
         stream.close()
-        del stream
-        stream = open_stream(write(tmp_path, name, raw), chunk=2, **options)
-        for _ in stream:
-            break
-        del stream
+        assert all(file.closed for file in opened)
+
+
+def test_a_faulty_file_is_closed(tmp_path, opened):
+    with pytest.raises(StreamError):
+        list(read_libsvm(write(tmp_path, "f", GOOD_ROW + b"x\n")))
+    with pytest.raises(StreamError):
+        list(read_csv(write(tmp_path, "f.csv", b"a,y\n1,x\n"), target="y"))
+    assert len(opened) == 4
+    assert all(file.closed for file in opened)
 
 
 @pytest.mark.parametrize(
