@@ -202,7 +202,7 @@ def _step(rule, state, work, x, y, weight, out):
         write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, work.phi)
     else:
         score(rule, state, work, x, out)
-        counts[COUNT.rounds] += 1
+        counts[COUNT.rounds] += weight != 0.0
         counts[COUNT.losses] += has_loss(rule.loss, y, weight, out)
     step_size, phi = rule.step_size, work.phi
     counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)
