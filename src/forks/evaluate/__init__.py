@@ -1,0 +1,6 @@
+"""Prequential evaluation: models on a stream, each row predicted before its label is used."""
+
+from forks.evaluate._prequential import prequential
+from forks.evaluate._tally import Checkpoint
+
+__all__ = ["Checkpoint", "prequential"]
