@@ -179,6 +179,37 @@ def test_a_switch_is_known(method):
 
 
 @METHODS
+def test_scores_are_linear_in_the_features(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    explicit = method.name.startswith(("FOGD", "NOGD", "SkeGD", "PROS-N-KONS", "FORKS"))
+    assert (engine.features(X) is not None) == (method.name == "FOGD")
+    engine.learn(X, y)
+    features = engine.features(X)
+    assert (features is not None) == explicit
+    if not explicit:
+        return
+    scores = features @ weights_of(engine, features.shape[1])
+    if method.name.startswith(("PROS-N-KONS", "FORKS as")):
+        scores = np.clip(scores, -1.0, 1.0)
+    np.testing.assert_allclose(scores, engine.predict(X)[:, 0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(engine.features(csr_array(X)), features)
+    assert np.std(scores) > 0.01
+
+
+def weights_of(engine, n_features):
+    """Give w, from where each state has it."""
+    state = engine.learner.view(engine.memory)
+    state = getattr(state, "hot", state)
+    if hasattr(state, "triangle"):  # a = T'w
+        T = state.triangle[:n_features, :n_features]
+        return np.linalg.lstsq(T.T, state.a[0, :n_features], rcond=None)[0]
+    if hasattr(state, "frequencies"):  # two halves, in whole blocks
+        return state.w[0].reshape(2, -1)[:, : n_features // 2].ravel()
+    return state.w[0, :n_features]
+
+
+@METHODS
 def test_one_seed_one_result(method):
     X, y = stream()
     first, second = (engine_for(method.make(SETTING), seed=3).learn(X, y) for _ in range(2))

@@ -225,9 +225,17 @@ class OnlineEstimator(BaseEstimator):
         self.engine_.replace_learner(replace(learner, kernel=kernel))
 
     def _scores(self, X: Any) -> Matrix:
+        X = self._checked_rows(X)
+        return self.engine_.predict(X)
+
+    def features_of(self, X: Any) -> Matrix | None:
+        """Features in which the score is linear now; None where the learner has no such map."""
+        X = self._checked_rows(X)
+        return self.engine_.features(X)
+
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self, "engine_")
-        X = validate_data(self, X, reset=False, **_FORM)
-        return self.engine_.predict(_canonical(X))
+        return _canonical(validate_data(self, X, reset=False, **_FORM))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores

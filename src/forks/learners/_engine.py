@@ -13,6 +13,8 @@ from forks.learners._protocol import Learner, run, run_ahead, score_rows
 from forks.linalg import one_thread
 from forks.typing import Matrix, Vector
 
+_BLOCK = 1024  # rows: wide sparse ones are made dense so many at a time
+
 
 class Engine:
     """A learner, its memory, and the driver of the compiled loop.
@@ -150,6 +152,15 @@ class Engine:
         self._score_one(self.rule, floats, ints, scratch, row, scores)
         return float(scores[0, 0])
 
+    def features(self, X: Any) -> Matrix | None:
+        """Give the features in which the score is linear now, or None if there are none."""
+        parts = []
+        for start in range(0, X.shape[0], _BLOCK):
+            rows = X[start : start + _BLOCK]
+            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+            parts.append(self.learner.features(self.memory, dense))
+        return None if not parts or parts[0] is None else np.vstack(parts)  # type: ignore[arg-type]
+
     @property
     def stored_points(self) -> int:
         """Points that the learner keeps now."""
@@ -202,6 +213,9 @@ class EngineGroup:
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
         return np.hstack([engine.predict(X) for engine in self.engines])
+
+    def features(self, X: Any) -> None:
+        """None: the outputs have no features in common."""
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""

@@ -26,7 +26,7 @@ import numpy as np
 from forks._jit import entry, jit_dispatch
 from forks._memory import Memory
 from forks._rows import borrowed, take
-from forks.typing import Vector
+from forks.typing import Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
 RESUME = -1
@@ -76,6 +76,14 @@ class Learner(ABC):
         row of weight zero is no round.
         """
         del memory
+        return None
+
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Give the features of dense rows, one per column, in which the score is linear now.
+
+        None for a learner that has no such map, or none yet.
+        """
+        del memory, X
         return None
 
 
