@@ -11,7 +11,9 @@ import forks
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(forks.__path__, "forks.")
-    if module.name.startswith(("forks.estimators", "forks.linalg", "forks.streams"))
+    if module.name.startswith(
+        ("forks.estimators", "forks.evaluate", "forks.linalg", "forks.streams")
+    )
 ]
 
 

@@ -599,3 +599,33 @@ def test_a_row_at_a_time_warns_about_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         play(model, range(41), X, THREE, [0, 1, 2])
+
+
+@pytest.mark.parametrize("bandwidth", [1.5, "median"])
+def test_rows_are_scored_before_the_ones_beside_them_are_learned(bandwidth):
+    model, plain = classifier(bandwidth=bandwidth), classifier(bandwidth=bandwidth)
+    expected = [0.0]
+    for t in range(ROWS - 1):
+        plain.partial_fit(X[t : t + 1], Y[t : t + 1], classes=[0, 1])
+        expected.append(plain.decision_function(X[t : t + 1])[0])  # ahead: one row behind
+    plain.partial_fit(X[-1:], Y[-1:])
+    ahead = np.vstack([X[:1], X[:-1]])
+    first = model.score_then_learn(ahead[:40], X[:40], Y[:40], classes=[0, 1])
+    rest = model.score_then_learn(ahead[40:], X[40:], Y[40:])
+    np.testing.assert_allclose(np.concatenate([first, rest]), expected, rtol=1e-9, atol=1e-12)
+    assert_same_memory(model, plain)
+
+
+def test_rows_ahead_that_do_not_fit_change_nothing():
+    model = classifier()
+    with pytest.raises(ValueError, match="ahead has 3 rows, but X has 5"):
+        model.score_then_learn(X[:3], X[:5], Y[:5], classes=[0, 1])
+    assert not hasattr(model, "engine_")
+    assert not hasattr(model, "n_features_in_")
+    model.fit(X, Y)
+    before = frozen(model)
+    with pytest.raises(ValueError, match="features"):
+        model.score_then_learn(X[:5, :2], X[:5], Y[:5])
+    with pytest.raises(ValueError, match="classes must be those"):
+        model.score_then_learn(X[:5], X[:5], Y[:5], classes=[0, 2])
+    assert frozen(model) == before

@@ -86,6 +86,24 @@ def test_prediction_changes_nothing_and_is_the_next_score(method):
 
 
 @METHODS
+def test_rows_can_be_scored_in_turn_with_learning_others(method):
+    X, y = stream(200)
+    ahead = X[40:]
+    weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0], size=160)
+    engine, plain = engine_for(method.make(SETTING)), engine_for(method.make(SETTING))
+    expected = []
+    for t in range(160):
+        expected.append(plain.predict(ahead[t : t + 1])[0])
+        plain.learn(X[t : t + 1], y[t : t + 1], weights[t : t + 1])
+    scores = [
+        engine.score_then_learn(ahead[a:b], X[a:b], y[a:b], weights[a:b])
+        for a, b in itertools.pairwise([0, 0, 1, 90, 160])
+    ]
+    np.testing.assert_allclose(np.concatenate(scores), expected, rtol=1e-9, atol=1e-12)
+    assert_same_state(engine, plain)
+
+
+@METHODS
 def test_sparse_rows_are_the_dense_ones(method):
     X, y = stream()
     dense, sparse = engine_for(method.make(SETTING)), engine_for(method.make(SETTING))
@@ -156,6 +174,39 @@ def test_a_switch_is_known(method):
         switch = rounds.index(1) - 1  # the round that ends stage one does not count
         assert switch >= 2 * BUDGET
         assert rounds == [max(0, t - switch) for t in range(ROWS)]
+        engine.learn(X[:5], y[:5], np.array([0.0, 1.0, 0.0, 0.0, 2.0]))
+        assert engine.rounds_since_switch == rounds[-1] + 2
+
+
+@METHODS
+def test_scores_are_linear_in_the_features(method):
+    X, y = stream()
+    engine = engine_for(method.make(SETTING))
+    explicit = method.name.startswith(("FOGD", "NOGD", "SkeGD", "PROS-N-KONS", "FORKS"))
+    assert (engine.features(X) is not None) == (method.name == "FOGD")
+    engine.learn(X, y)
+    features = engine.features(X)
+    assert (features is not None) == explicit
+    if not explicit:
+        return
+    scores = features @ weights_of(engine, features.shape[1])
+    if method.name.startswith(("PROS-N-KONS", "FORKS as")):
+        scores = np.clip(scores, -1.0, 1.0)
+    np.testing.assert_allclose(scores, engine.predict(X)[:, 0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(engine.features(csr_array(X)), features)
+    assert np.std(scores) > 0.01
+
+
+def weights_of(engine, n_features):
+    """Give w, from where each state has it."""
+    state = engine.learner.view(engine.memory)
+    state = getattr(state, "hot", state)
+    if hasattr(state, "triangle"):  # a = T'w
+        T = state.triangle[:n_features, :n_features]
+        return np.linalg.lstsq(T.T, state.a[0, :n_features], rcond=None)[0]
+    if hasattr(state, "frequencies"):  # two halves, in whole blocks
+        return state.w[0].reshape(2, -1)[:, : n_features // 2].ravel()
+    return state.w[0, :n_features]
 
 
 @METHODS

@@ -108,6 +108,52 @@ class OnlineEstimator(BaseEstimator):
                 targets = self.targets_of(y)
             return self._shaped(self._learn(X, targets, weights))
 
+    def score_then_learn(
+        self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Score each row of `ahead`, then learn the row of X beside it: labels that come late.
+
+        Parameters
+        ----------
+        ahead : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows to score, each before the row of X beside it is learned.
+        X, y, classes, sample_weight
+            As for `partial_fit`; as many rows as `ahead`, and at least one.
+
+        Returns
+        -------
+        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+        """
+        first = not hasattr(self, "engine_")
+        with self._unchanged_on_error():
+            X, y, weights = self._check(X, y, sample_weight, first)
+            ahead = _canonical(validate_data(self, ahead, reset=False, **_FORM))
+            if ahead.shape[0] != X.shape[0]:
+                raise ValueError(f"ahead has {ahead.shape[0]} rows, but X has {X.shape[0]}")
+            if first:
+                targets = self._begin(X, y, weights, classes)
+            else:
+                self._check_classes(classes)
+                targets = self.targets_of(y)
+            return self._shaped(self._score_then_learn(ahead, X, targets, weights))
+
+    def _score_then_learn(
+        self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
+    ) -> Matrix:
+        if weights is None:
+            weights = np.ones(X.shape[0])
+        parts, start = [], 0
+        while self._median is not None and start < X.shape[0]:  # the bandwidth is not settled yet
+            row = slice(start, start + 1)
+            parts.append(self.engine_.predict(ahead[row]))
+            self._learn(X[row], targets[row], weights[row])
+            start += 1
+        rest = slice(start, None)
+        parts.append(
+            self.engine_.score_then_learn(ahead[rest], X[rest], targets[rest], weights[rest])
+        )
+        return np.concatenate(parts)
+
     def _check_classes(self, classes: Any) -> None:
         """Check that `classes` of a later call are those of the first."""
 
@@ -179,9 +225,17 @@ class OnlineEstimator(BaseEstimator):
         self.engine_.replace_learner(replace(learner, kernel=kernel))
 
     def _scores(self, X: Any) -> Matrix:
+        X = self._checked_rows(X)
+        return self.engine_.predict(X)
+
+    def features_of(self, X: Any) -> Matrix | None:
+        """Features in which the score is linear now; None where the learner has no such map."""
+        X = self._checked_rows(X)
+        return self.engine_.features(X)
+
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self, "engine_")
-        X = validate_data(self, X, reset=False, **_FORM)
-        return self.engine_.predict(_canonical(X))
+        return _canonical(validate_data(self, X, reset=False, **_FORM))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores

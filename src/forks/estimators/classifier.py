@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from forks.estimators._classes import labels_for, targets_for
 from forks.estimators._forks import CLASSIFICATION, ForksParameters, chosen
 from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import FORKS
@@ -72,19 +73,7 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
 
     def targets_of(self, y: Any) -> Matrix:
         """Targets that labels stand for, -1 or +1: one column, or one per class for more."""
-        check_classification_targets(y)
-        index = np.searchsorted(self.classes_, y)
-        known = self.classes_[np.minimum(index, self.classes_.shape[0] - 1)] == y
-        if not np.all(known):
-            row = int(np.flatnonzero(~known)[0])
-            raise ValueError(
-                f"y[{row}] is {y[row]!r}, which is not among the classes {self.classes_.tolist()}"
-            )
-        if self.classes_.shape[0] == 2:
-            return np.where(index == 1, 1.0, -1.0).reshape(-1, 1)
-        targets = np.full((y.shape[0], self.classes_.shape[0]), -1.0)
-        targets[np.arange(y.shape[0]), index] = 1.0
-        return targets
+        return targets_for(self.classes_, y)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores: one per row for two classes, one per row and class for more."""
@@ -96,9 +85,7 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
 
     def labels_of(self, scores: np.ndarray) -> np.ndarray:
         """Labels that scores (of `decision_function` or `prequential`) stand for."""
-        index = (scores >= 0.0).astype(int) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        labels: np.ndarray = self.classes_[index]
-        return labels
+        return labels_for(self.classes_, scores)
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

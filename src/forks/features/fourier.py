@@ -55,6 +55,12 @@ def draw(kernel: Kernel, frequencies: Frequencies, n: int, rng: np.random.Genera
     columns[:] = _DRAWS[type(kernel)](rng, columns.shape)
 
 
+def fourier_features(kernel: Kernel, frequencies: Frequencies, n: int, X: Matrix) -> Matrix:
+    """Give phi of many rows, (len(X), 2 n), outside compiled code."""
+    angles = X @ frequencies.columns[:, :n] / kernel.bandwidth
+    return np.hstack([np.cos(angles), np.sin(angles)]) / math.sqrt(n)
+
+
 @njit
 def write_fourier_features(kernel, frequencies, n, x, phi):
     """Write phi(x): the cosines of the n frequencies, then the sines, each in whole blocks."""

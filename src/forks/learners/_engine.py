@@ -9,9 +9,11 @@ import numpy as np
 
 from forks._memory import Memory
 from forks._rows import dense_row, rows_from
-from forks.learners._protocol import Learner, run, score_rows
+from forks.learners._protocol import Learner, run, run_ahead, score_rows
 from forks.linalg import one_thread
 from forks.typing import Matrix, Vector
+
+_BLOCK = 1024  # rows: wide sparse ones are made dense so many at a time
 
 
 class Engine:
@@ -43,6 +45,7 @@ class Engine:
     def _prepare(self) -> None:
         self.rule = self.learner.rule()
         self._run = run.over(self.rule)
+        self._run_ahead = run_ahead.over(self.rule)
         self._score_rows = score_rows.over(self.rule)
         self._one_row = np.zeros((1, self.n_features))
         self._one_score = np.zeros((1, self.n_outputs))
@@ -75,16 +78,40 @@ class Engine:
         self._drive(self._run, rows_from(X), y, weights, scores)
         return scores
 
-    def _drive(self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix) -> None:
+    def score_then_learn(
+        self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
+    ) -> Matrix:
+        """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
+        n = y.shape[0]
+        ahead_scores = np.empty((n, self.n_outputs))
+        if weights is None:
+            weights = np.ones(n)
+        if n > 0:
+            ahead_scores[:1] = self.predict(ahead[:1])
+            between = ahead[1:], X[:-1], y[:-1], weights[:-1]
+            self._learn_then_score(*between, ahead_scores[1:])
+            self.learn(X[-1:], y[-1:], weights[-1:])
+        return ahead_scores
+
+    def _learn_then_score(
+        self, ahead: Any, X: Any, y: Matrix, weights: Vector, ahead_scores: Matrix
+    ) -> None:
+        scores = np.empty_like(ahead_scores)
+        more = rows_from(ahead), ahead_scores
+        self._drive(self._run_ahead, rows_from(X), y, weights, scores, *more)
+
+    def _drive(
+        self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
+    ) -> None:
         n = y.shape[0]
         floats, ints = self.memory
-        t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0)
+        t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0, *more)
         while t < n:
             with one_thread():
                 moved = self.learner.handle(self._view, dense_row(X, t, self.n_features))
             if moved is not None:
                 self.memory = floats, ints = moved
-            t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t)
+            t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t, *more)
 
     def _scratch(self) -> Vector:
         """Give scratch that is kept from call to call, anew when the memory is another."""
@@ -125,10 +152,24 @@ class Engine:
         self._score_one(self.rule, floats, ints, scratch, row, scores)
         return float(scores[0, 0])
 
+    def features(self, X: Any) -> Matrix | None:
+        """Give the features in which the score is linear now, or None if there are none."""
+        parts = []
+        for start in range(0, X.shape[0], _BLOCK):
+            rows = X[start : start + _BLOCK]
+            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+            parts.append(self.learner.features(self.memory, dense))
+        return None if not parts or parts[0] is None else np.vstack(parts)  # type: ignore[arg-type]
+
     @property
     def stored_points(self) -> int:
         """Points that the learner keeps now."""
         return self.learner.stored_points(self.memory)
+
+    @property
+    def rounds_since_switch(self) -> int | None:
+        """Rounds of stage two, or None for a learner of one stage."""
+        return self.learner.rounds_since_switch(self.memory)
 
     @property
     def state_bytes(self) -> int:
@@ -153,16 +194,28 @@ class EngineGroup:
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's scores, made before its target was used."""
-        targets = [np.ascontiguousarray(y[:, o : o + 1]) for o in range(self.n_outputs)]
         parts = [
             engine.learn(X, target, weights)
-            for engine, target in zip(self.engines, targets, strict=True)
+            for engine, target in zip(self.engines, _columns(y), strict=True)
+        ]
+        return np.hstack(parts)
+
+    def score_then_learn(
+        self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
+    ) -> Matrix:
+        """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
+        parts = [
+            engine.score_then_learn(ahead, X, target, weights)
+            for engine, target in zip(self.engines, _columns(y), strict=True)
         ]
         return np.hstack(parts)
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
         return np.hstack([engine.predict(X) for engine in self.engines])
+
+    def features(self, X: Any) -> None:
+        """None: the outputs have no features in common."""
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
@@ -185,6 +238,12 @@ class EngineGroup:
         return sum(engine.stored_points for engine in self.engines)
 
     @property
+    def rounds_since_switch(self) -> int | None:
+        """Rounds since the last of the outputs switched, or None for a learner of one stage."""
+        rounds = [engine.rounds_since_switch for engine in self.engines]
+        return None if None in rounds else min(rounds)  # type: ignore[type-var]
+
+    @property
     def state_bytes(self) -> int:
         """Size of all that the learner keeps."""
         return sum(engine.state_bytes for engine in self.engines)
@@ -193,6 +252,10 @@ class EngineGroup:
     def compiled(self) -> bool:
         """Is machine code for this kind of learner loaded in this process?"""
         return self.engines[0].compiled
+
+
+def _columns(y: Matrix) -> list[Matrix]:
+    return [np.ascontiguousarray(y[:, o : o + 1]) for o in range(y.shape[1])]
 
 
 def engine_for(

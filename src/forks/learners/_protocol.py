@@ -26,7 +26,7 @@ import numpy as np
 from forks._jit import entry, jit_dispatch
 from forks._memory import Memory
 from forks._rows import borrowed, take
-from forks.typing import Vector
+from forks.typing import Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
 RESUME = -1
@@ -77,9 +77,18 @@ class Learner(ABC):
     def rounds_since_switch(self, memory: Memory) -> int | None:
         """Count the rounds of stage two, or None for a learner of one stage.
 
-        The FORKS paper leaves the mistakes of stage one, and of the round that ends it, out.
+        The FORKS paper leaves the mistakes of stage one, and of the round that ends it, out. A
+        row of weight zero is no round.
         """
         del memory
+        return None
+
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Give the features of dense rows, one per column, in which the score is linear now.
+
+        None for a learner that has no such map, or none yet.
+        """
+        del memory, X
         return None
 
 
@@ -116,6 +125,21 @@ def run(rule, floats, ints, scratch, X, y, weights, scores, start):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[EVENT] > 0:
             return t
+    return y.shape[0]
+
+
+@entry
+def run_ahead(rule, floats, ints, scratch, X, y, weights, scores, start, ahead, later):
+    """Play the rounds as `run` does; after each, write the score of its row of `ahead`."""
+    state = attach(rule, floats, ints)
+    work = workspace(rule, state, borrowed(scratch))
+    X, y, weights, scores = borrowed(X), borrowed(y), borrowed(weights), borrowed(scores)
+    ahead, later = borrowed(ahead), borrowed(later)
+    for t in range(start, y.shape[0]):
+        step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
+        if state.counts[EVENT] > 0:
+            return t
+        score(rule, state, work, take(ahead, t), later[t])
     return y.shape[0]
 
 

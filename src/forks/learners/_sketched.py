@@ -192,6 +192,11 @@ class SketchedLearner(Learner):
         """Count the rounds of stage two."""
         return int(self.view(memory).hot.counts[COUNT.rounds])
 
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Give phi of the rows, in the map as it is now; None in stage one."""
+        state = self.view(memory).hot
+        return self._features(state.map, X) if state.counts[COUNT.stage] else None
+
     def handle(self, view: Any, x: Vector) -> None:
         """Switch to stage two, or update the map, with row x."""
         state, random, sketch = view

@@ -23,6 +23,7 @@ from forks.features.fourier import (
     Frequencies,
     check_spectrum,
     draw,
+    fourier_features,
     frequency_shapes,
     write_fourier_features,
 )
@@ -100,6 +101,10 @@ class FOGD(Learner):
     def stored_points(self, memory: Memory) -> int:
         """Count the points that are kept: none, frequencies are not points."""
         return 0
+
+    def features(self, memory: Memory, X: Matrix) -> Matrix:
+        """Give phi of the rows: the cosines, then the sines."""
+        return fourier_features(self.kernel, self.view(memory).frequencies, self.size(), X)
 
 
 class FOGDRule(NamedTuple):

@@ -28,7 +28,7 @@ from forks._rows import Points, point_shapes
 from forks._simd import padded
 from forks.features.nystrom import nystrom_map
 from forks.features.sketched import FeatureMap, write_features
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import not_negative, positive, whole
 from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
@@ -139,6 +139,14 @@ class NOGD(Learner):
         """Count the points that the learner keeps now."""
         return int(state_of(memory).counts[COUNT.stored])
 
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Give phi of the rows; None in stage one."""
+        state = state_of(memory)
+        if state.counts[COUNT.stage] == 0:
+            return None
+        K = kernel_block(check_kernel(self.kernel), X, state.points, self.budget)
+        return np.asarray(K @ state.Z[:, : self.n_components()])
+
     def rounds_since_switch(self, memory: Memory) -> int:
         """Count the rounds of stage two."""
         return int(state_of(memory).counts[COUNT.rounds])
@@ -202,7 +210,7 @@ def _step(rule, state, work, x, y, weight, out):
         write_features(rule.kernel, FeatureMap(state.points, state.Z), x, work.row, work.phi)
     else:
         score(rule, state, work, x, out)
-        counts[COUNT.rounds] += 1
+        counts[COUNT.rounds] += weight != 0.0
         counts[COUNT.losses] += has_loss(rule.loss, y, weight, out)
     step_size, phi = rule.step_size, work.phi
     counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)

@@ -48,7 +48,7 @@ from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
@@ -201,6 +201,15 @@ class PROSNKONS(Learner):
     def stored_points(self, memory: Memory) -> int:
         """Count the points of the dictionary."""
         return int(state_of(memory).counts[1])
+
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Give phi = T k_I(x) of the rows; None while the dictionary is empty."""
+        state = state_of(memory)
+        j = state.counts[1]
+        if j == 0:
+            return None
+        K = kernel_block(check_kernel(self.kernel), X, state.points, j)
+        return np.asarray(K @ state.triangle[:j, :j].T)
 
 
 class PROSNKONSRule(NamedTuple):

@@ -1,0 +1,95 @@
+"""One pass over a stream, many models, and what each has done by every so many rounds."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from forks.evaluate._players import Player, player_for
+from forks.evaluate._rows import rows_of
+from forks.evaluate._tally import Checkpoint
+from forks.learners._checks import whole
+
+
+def prequential(
+    models: Any,
+    stream: Iterable[Any],
+    *,
+    every: int = 1000,
+    window: int = 1000,
+    delay: int = 0,
+    classes: Any = None,
+) -> Iterator[Checkpoint]:
+    """Play a stream with one model or several; give a checkpoint of each every so many rounds.
+
+    A round is a row: predicted, counted, then learned. The models learn in place, and share one
+    pass over the stream. Checkpoints do not depend on how the stream is cut into chunks, but for
+    models from elsewhere.
+
+    Estimators of this package play row by row. Anything else with scikit-learn's `partial_fit`
+    and `predict` (and `decision_function`, if it has one) predicts each chunk, cut where a
+    checkpoint is due, before it learns from it; its losses are the hinge and half the squared
+    error. As long as such a model has learned nothing and cannot predict, its scores count as 0,
+    which answers the second of two classes, or the first of more.
+
+    Parameters
+    ----------
+    models : estimator, or mapping of names to estimators
+    stream : iterable of chunks (X, y) or (X, y, weights)
+        Rows are arrays, data frames or sparse matrices.
+    every : int
+        Rounds from one checkpoint to the next. There is one after the last round, too.
+    window : int
+        Rounds of the recent mistake rate.
+    delay : int
+        The label of a round comes when so many further rounds have been predicted: a row is
+        predicted by a model that has learned all rows but the last `delay` before it. The labels
+        of the last rounds never come. Models from elsewhere learn theirs when a chunk ends.
+    classes : array, optional
+        All labels that can occur. Without it the first chunk must hold them all.
+
+    Yields
+    ------
+    Checkpoint
+        One per model, in the order of the mapping, whenever one is due.
+
+    Examples
+    --------
+    >>> from forks import FORKSClassifier
+    >>> from forks.evaluate import prequential
+    >>> from forks.streams import drifting
+    >>> model = FORKSClassifier(random_state=0)
+    >>> for at in prequential(model, drifting(5000, seed=0), every=2500):
+    ...     print(at.model, at.rounds, at.mistakes > at.mistakes_as_published)
+    FORKSClassifier 2500 True
+    FORKSClassifier 5000 True
+    """
+    whole("every", every, 1)
+    whole("window", window, 1)
+    whole("delay", delay, 0)
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    if not named:
+        raise ValueError("models is empty")
+    if len({id(model) for model in named.values()}) < len(named):
+        raise ValueError("models: the same model has two names, and would learn every row twice")
+    players = [player_for(str(name), model, window, delay) for name, model in named.items()]
+    if classes is not None and not any(player.classifies for player in players):
+        raise ValueError(f"classes is for classifiers, got {classes!r}")
+    return _played(players, stream, every, classes)
+
+
+def _played(
+    players: list[Player], stream: Iterable[Any], every: int, classes: Any
+) -> Iterator[Checkpoint]:
+    rounds = 0
+    for number, chunk in enumerate(stream):
+        rows = rows_of(chunk, number)
+        if rounds == 0 and rows.n_rows > 0:
+            for player in players:
+                player.prepare(rows, classes)
+        for part in rows.parts(every - rounds % every, every):
+            for player in players:
+                player.play(part)
+            rounds += part.n_rows
+            if rounds % every == 0:
+                yield from (player.checkpoint() for player in players)
+    if rounds % every > 0:
+        yield from (player.checkpoint() for player in players)
