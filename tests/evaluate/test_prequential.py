@@ -130,9 +130,10 @@ def test_the_paper_leaves_stage_one_out_and_divides_by_all_rounds(make, delay, w
         assert found[-1].mistake_rate_as_published == expected[-1] / ROWS
 
 
+@pytest.mark.parametrize("delay", [0, 30])
 @pytest.mark.parametrize("learner", [KOGD(), RBP(budget=5)])
-def test_learners_of_one_stage_are_counted_alike(learner):
-    (c,) = prequential(OnlineKernelClassifier(learner), [(X, Y)])
+def test_learners_of_one_stage_are_counted_alike(learner, delay):
+    (c,) = prequential(OnlineKernelClassifier(learner), [(X, Y)], delay=delay)
     assert c.mistakes_as_published == c.mistakes > 0
 
 

@@ -111,11 +111,15 @@ class OurPlayer(Player):
     def __init__(self, name: str, model: Any, window: int, delay: int) -> None:
         super().__init__(name, model, window, delay)
         self.waiting = Queue()
+        self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
 
     def prepare(self, rows: Rows, classes: Any) -> None:
         """Compile, as well."""
         super().prepare(rows, classes)
-        self.compile_seconds = warm_up(self._learner(), sparse.issparse(rows.X), self.delay > 0)
+        learner = self._learner()
+        empty = learner.init(1, 1, np.random.default_rng(0))
+        self.at_first = learner.rounds_since_switch(empty)
+        self.compile_seconds = warm_up(learner, sparse.issparse(rows.X), self.delay > 0)
 
     def _learner(self) -> Any:
         fitted = hasattr(self.model, "engine_")
@@ -166,7 +170,7 @@ class OurPlayer(Player):
 
     def _rounds_since_switch(self) -> int | None:
         fitted = hasattr(self.model, "engine_")
-        rounds: int | None = self.model.engine_.rounds_since_switch if fitted else 0
+        rounds: int | None = self.model.engine_.rounds_since_switch if fitted else self.at_first
         return rounds
 
     def _switched(self, before: int | None, learned: Rows) -> np.ndarray:
