@@ -20,18 +20,19 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from scipy.sparse import issparse
 
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators._bandwidth import median_distance
+from forks.evaluate._warm_up import warm_up
 from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
 from forks.linalg import one_thread
-from forks.streams.datasets import names, permutations, read
+from forks.streams.datasets import published_orders, read
 from forks.typing import Counter
 
 _SMALL = 10_000  # rows up to which the paper's budget is 50
 _MEDIAN_ROWS = 500
-_WARM_UP = 16  # rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +158,7 @@ class _Player:
     def __init__(self, plan: Comparison) -> None:
         self.plan = plan
         self.X, self.y = read(plan.data)
+        self.published = published_orders(plan.data)
         self.ready: set[str] = set()
 
     def play(self, name: str, permutation: int) -> Run:
@@ -174,8 +176,7 @@ class _Player:
         X, y = self.X[order], self.y[order]
         classes = np.unique(self.y)
         if method.name not in self.ready:
-            few = method.make(setting._replace(budget=1, n_rounds=8))  # soon meets all its events
-            OnlineKernelClassifier(few).partial_fit(X[:_WARM_UP], y[:_WARM_UP], classes=classes)
+            warm_up(method.make(setting), sparse=issparse(X), late=False)
             self.ready.add(method.name)
         model = OnlineKernelClassifier(method.make(setting), self.plan.seed + permutation)
         first = model.prequential(X[:1], y[:1], classes=classes)  # sets everything up
@@ -194,18 +195,10 @@ class _Player:
         )
 
     def _order(self, permutation: int) -> Counter:
-        published = _published_orders(self.plan.data)
-        if permutation < len(published):
-            return published[permutation][: self.plan.n_rows]
+        if permutation < len(self.published):
+            return self.published[permutation][: self.plan.n_rows]
         rng = np.random.default_rng([self.plan.seed, permutation])
         return rng.permutation(len(self.y))[: self.plan.n_rows]
-
-
-def _published_orders(data: str) -> Any:
-    try:
-        return permutations(data) if data in names() else []
-    except ValueError:  # none were published
-        return []
 
 
 _player: _Player

@@ -189,3 +189,11 @@ def test_a_row_that_is_no_permutation_is_named(tmp_path, row):
     path.write_text("")
     with pytest.raises(StreamError, match=r"orders.csv is empty"):
         datasets.read_permutations(path, 3)
+
+
+@pytest.mark.needs_data
+def test_published_orders_are_none_where_there_are_none():
+    orders = datasets.permutations("german")
+    np.testing.assert_array_equal(datasets.published_orders("german"), orders)
+    assert len(datasets.published_orders("cod-rna")) == 0
+    assert len(datasets.published_orders("some/file.libsvm")) == 0

@@ -1,18 +1,16 @@
 """Records as tables on the terminal, as Markdown and as JSON."""
 
 import json
-import os
-import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 from forks.bench._record import Record
+from forks.evaluate._environment import environment
 
 _COLUMNS = 8  # of a table of curves
 
@@ -95,22 +93,6 @@ def show(console: Console, title: str, records: Sequence[Record]) -> None:
         for row in sheet.rows:
             table.add_row(*row)
         console.print(table)
-
-
-def environment() -> dict[str, Any]:
-    """Versions, and the machine: CPU model and cores only."""
-    versions = {name: version(name) for name in ("numpy", "scipy", "numba", "scikit-learn")}
-    versions["python"] = platform.python_version()
-    return {**versions, "cpu": _cpu_model(), "cores": os.cpu_count()}
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
 
 
 def write_json(path: Path, records: Sequence[Record]) -> None:

@@ -59,7 +59,7 @@ _COUNTS = {
 def measure_counts(effort: Effort) -> Iterator[Record]:
     """Count mistakes in five orders of german; they must be those of LSOKL."""
     del effort
-    german, orders = _german()
+    german, orders = _at_hand("german"), permutations("german")
     for name, (learner, expected, within) in _COUNTS.items():
         counts = [_mistakes(learner, _ordered(german, order)) for order in orders[:5]]
         settings = {"data": "german", "learner": str(learner), "LSOKL": list(expected)}
@@ -83,7 +83,7 @@ class _Goal(NamedTuple):
 
 def measure_averages(effort: Effort) -> Iterator[Record]:
     """Mean and deviation over permutations, with what the authors' code gave as the goal."""
-    german, orders = _german()
+    german, orders = _at_hand("german"), permutations("german")
     runs = _PERMUTATIONS if effort.rows > 50_000 else 4
 
     def german_run(run: int) -> Stream:
@@ -108,7 +108,7 @@ def measure_averages(effort: Effort) -> Iterator[Record]:
     for name, learner, goal in players:
         yield from _rates(name, learner, goal, german_run, runs)
 
-    spambase, spambase_orders = Stream(*load("spambase")), permutations("spambase")
+    spambase, spambase_orders = _at_hand("spambase"), permutations("spambase")
     yield from _rates(
         "PROS-N-KONS, spambase",
         PROSNKONS.as_released(kernel=Gaussian(8)),
@@ -116,7 +116,7 @@ def measure_averages(effort: Effort) -> Iterator[Record]:
         lambda run: _ordered(spambase, spambase_orders[run]),
         runs,
     )
-    cod_rna = Stream(*load("cod-rna"))
+    cod_rna = _at_hand("cod-rna")
     yield from _rates(
         "FORKS, cod-rna",
         FORKS.as_released(kernel=Gaussian(100)),
@@ -176,10 +176,9 @@ def _mistakes(learner: Learner, stream: Stream, seed: int = 0) -> int:
     return int(np.count_nonzero((scores >= 0.0) != (stream.y > 0.0)))
 
 
-def _german() -> tuple[Stream, Any]:
+def _at_hand(name: str) -> Stream:
     try:
-        load("cod-rna")
-        return Stream(*load("german")), permutations("german")
+        return Stream(*load(name))
     except FileNotFoundError as error:
         raise Missing("the data sets are not at hand: set FORKS_DATA to their folder") from error
 

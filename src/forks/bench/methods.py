@@ -12,13 +12,13 @@ from forks.bench._clock import Contender, Timed, best_times
 from forks.bench._data import KERNEL, SEED, Stream, oracle_module, shuffled
 from forks.bench._effort import Effort
 from forks.bench._record import Record
+from forks.evaluate._warm_up import warm_up
 from forks.kernels import Gaussian
 from forks.learners import KOGD, PROSNKONS
 from forks.learners._engine import Engine
 from forks.learners._protocol import Learner
 from forks.learners.catalogue import CATALOGUE, Setting
 
-_WARM_UP = 64  # rows
 _LONG = 2.0  # seconds: a pass that takes longer is not repeated
 _ROUNDS, _LAST = 20_000, 1_000  # rows of a pass, the last of which are compared with KOGD's
 _ORACLE_ROWS = 3_000
@@ -29,8 +29,7 @@ def measure_passes(effort: Effort) -> Iterator[Record]:
     for name, stream, setting in _streams(effort):
         for method in CATALOGUE:
             settings = {"data": name, "rows": len(stream.y), **_told(setting)}
-            few = method.make(setting._replace(budget=2, n_rounds=20))  # soon meets all its events
-            _engine(few, stream).learn(stream.X[:_WARM_UP], stream.targets[:_WARM_UP])  # compiles
+            warm_up(method.make(setting), sparse=False, late=False)
             timed = _best_pass(method.make(setting), stream, effort.repeats)
             engine, scores = timed.result
             mistakes = 100.0 * float(np.mean((scores[:, 0] >= 0.0) != (stream.y > 0.0)))
