@@ -61,7 +61,7 @@ def _is_sparse(x: Any) -> bool:  # a value, or its numba type
     return name in ("SparseRow", "SparseRows")
 
 
-def _by_form(dense: Any, sparse: Any) -> Any:
+def by_form(dense: Any, sparse: Any) -> Any:
     """Make a verb with one body for dense and one for sparse rows, chosen at compile time."""
 
     def verb(x: Any, *rest: Any) -> Any:
@@ -214,12 +214,12 @@ def _store_sparse(x, points, i):
     points.norms[1, i] = first(sum_)
 
 
-borrowed = _by_form(_borrowed_dense, _borrowed_sparse) if JIT else _itself
-take = _by_form(_take_dense, _take_sparse)
-squared_distances = _by_form(_squared_distances_dense, _squared_distances_sparse)
-inner_products = _by_form(_inner_products_dense, _inner_products_sparse)
-absolute_distances = _by_form(_absolute_distances_dense, _absolute_distances_sparse)
-store = _by_form(_store_dense, _store_sparse)
+borrowed = by_form(_borrowed_dense, _borrowed_sparse) if JIT else _itself
+take = by_form(_take_dense, _take_sparse)
+squared_distances = by_form(_squared_distances_dense, _squared_distances_sparse)
+inner_products = by_form(_inner_products_dense, _inner_products_sparse)
+absolute_distances = by_form(_absolute_distances_dense, _absolute_distances_sparse)
+store = by_form(_store_dense, _store_sparse)
 
 borrowed.__doc__ = "borrowed(X): the same array without reference counts, for a loop's inside."
 take.__doc__ = "take(X, t): row t of a chunk."
@@ -237,6 +237,17 @@ def _store_from_python(x, points, i):
 def store_point(x: Vector, points: Points, i: int) -> None:
     """Keep dense x as point i; `store` for use outside compiled code."""
     _store_from_python.over()(x, points, i)
+
+
+@entry
+def _store_all(X, points):
+    for i in range(X.shape[0]):
+        store(X[i], points, i)
+
+
+def store_points(X: Matrix, points: Points) -> None:
+    """Keep dense rows as the first points."""
+    _store_all.over()(np.ascontiguousarray(X), points)
 
 
 def dense_row(X: Any, t: int, n_features: int) -> Vector:

@@ -1,0 +1,107 @@
+"""Scaling of features, with long tails drawn in.
+
+From some rows each feature gets a centre m (its median), a width s (its mean distance from m) and
+a tail weight a >= 0; with t = (x - m) / s a value becomes
+
+    z = t / (1 + a |t|) / r,   at most 5 in size,
+
+where r makes the standard deviation of the rows one. The tail weight is 0 for features with the
+tails of a normal distribution or shorter, and grows with the ratio of root mean square to mean
+distance: counts and amounts, most of them small and a few huge, are spread evenly.
+
+A feature that is zero in more than half of the rows has the centre 0, so that sparse rows stay
+sparse.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from forks._jit import njit
+from forks._rows import by_form
+from forks.typing import Matrix, Vector
+
+_BOUND = 5.0
+_NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
+_DRAW_IN = 0.5
+_TINY = 1e-300
+_SURPRISE = 3.0  # |z| of a feature that was constant so far and is not now
+
+
+class Scale(NamedTuple):
+    """z = (x - centre) / (width + tail |x - centre|), at most bound[0] in size."""
+
+    centre: Vector  # (d,)
+    width: Vector  # (d,)
+    tail: Vector  # (d,)
+    bound: Vector  # (1,)
+
+
+def scale_shapes(name: str, n_features: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a `Scale` field of a state, for `forks._memory.allocate`."""
+    shapes = dict.fromkeys(("centre", "width", "tail"), (n_features,))
+    return {f"{name}.{field}": shape for field, shape in {**shapes, "bound": (1,)}.items()}
+
+
+def fit_scale(X: Matrix, weights: Vector) -> Scale:
+    """Give the scale that rows call for; those of weight zero have no say."""
+    X = X[weights > 0.0]
+    centre = np.median(X, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        distance = np.abs(X - centre)
+        width = distance.mean(axis=0)
+        flat = ~((width > 0.0) & np.isfinite(width))
+        width[flat] = 1.0
+        ratio = np.sqrt(np.mean((distance / width) ** 2, axis=0)) / _NORMAL
+    tail = np.clip(_DRAW_IN * (ratio - 1.0), 0.0, 1.0)
+    t = (X - centre) / width
+    spread = (t / (1.0 + tail * np.abs(t))).std(axis=0)
+    spread[~(spread > 0.0)] = 1.0
+    width, tail = width * spread, tail * spread
+    width[flat], tail[flat] = _TINY, 1.0 / _SURPRISE
+    return Scale(centre, width, tail, np.array([_BOUND]))
+
+
+def no_scale(n_features: int) -> Scale:
+    """Give the scale that leaves rows as they are."""
+    zeros = np.zeros(n_features)
+    return Scale(zeros, np.ones(n_features), zeros, np.array([np.inf]))
+
+
+def divided(scale: Scale, divisor: float) -> Scale:
+    """Give the scale whose values are those of another, divided."""
+    centre, width, tail, bound = scale
+    return Scale(centre, width * divisor, tail * divisor, bound / divisor)
+
+
+def apply_scale(scale: Scale, X: Matrix) -> Matrix:
+    """Scale rows; outside compiled code."""
+    offset = X - scale.centre
+    with np.errstate(over="ignore"):
+        z = offset / (scale.width + scale.tail * np.abs(offset))
+    return np.clip(z, -scale.bound[0], scale.bound[0])
+
+
+@njit
+def scaled_value(scale, j, value):
+    """One value of feature j, scaled."""
+    offset = value - scale.centre[j]
+    z = offset / (scale.width[j] + scale.tail[j] * abs(offset))
+    return min(max(z, -scale.bound[0]), scale.bound[0])
+
+
+def _write_dense(x, scale, out):
+    for j in range(x.shape[0]):
+        out[j] = scaled_value(scale, j, x[j])
+
+
+def _write_sparse(x, scale, out):
+    for j in range(scale.centre.shape[0]):
+        out[j] = scaled_value(scale, j, 0.0)
+    for e in range(x.values.shape[0]):
+        out[x.features[e]] = scaled_value(scale, x.features[e], x.values[e])
+
+
+write_scaled = by_form(_write_dense, _write_sparse)
+write_scaled.__doc__ = "write_scaled(x, scale, out): a row scaled, as a dense vector."

@@ -1,0 +1,764 @@
+"""The learner of the default estimators: second order from the first rows on, and nothing to tune.
+
+**Features.** Rows are scaled (`forks.features.scaling`) and divided by the median distance of the
+rows in the buffer. With landmarks z_1, ..., z_m, taken from those rows, and d scaled features,
+
+    psi(x) = [k(z_1, x), ..., k(z_m, x), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
+    Lambda = diag(K_mm, I, 1),
+
+so a hypothesis theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta
+its squared norm.
+
+**A start that learns.** The first `buffer` rows are kept. When 8, 16, 32, ... of them have come,
+all of the above is made anew from all rows so far, the regularisation alpha is chosen by the exact
+leave-one-out error of ridge regression, and theta is fitted: a batch machine on few rows.
+
+**Then a Newton step per round.** With slope g and curvature h of the loss at f = theta'psi,
+
+    u = P psi,   q = psi'u,   theta <- theta - g / (1 + h q) u,   P <- P - h / (1 + h q) u u',
+
+P = (alpha Lambda + sum h psi psi')^-1. For squared losses this is recursive least squares, or
+AROW. Rounds with a slope below a share `tolerance` of that at f = 0 are left out: the share grows
+from 0 to a half in the first 4,000 rounds, as fewer and fewer rounds have something to say. A
+round costs O(m d), and O((m + d)^2) more if it learns. From round 1024 on alpha is held below
+256 / rounds: a prior that helped on few rows would keep a large stream from its details.
+
+**Learn and follow.** Beside theta there is a follower, a passive-aggressive learner on centred
+psi that makes every example right at once, O(m + d). The answer is a mixture of the two in
+probabilities, weighted by the fixed-share rule for the log-loss: if the stream does not sit
+still, or asks the same again and again, the follower takes over within some rounds, and the price
+on other streams is small.
+
+**Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
+the mistakes of theta: when they say that the rate is half as high again as it used to be, the
+learner starts anew from the rows since the change, which the same sum tells.
+
+References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
+Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
+the best expert", 1998; Page, "Continuous inspection schemes", 1954.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve, eigh, lapack, solve_triangular
+
+from forks._jit import entry, finite, njit
+from forks._memory import Memory, allocate, compiled_viewer, viewer
+from forks._rows import Points, SparseRow, by_form, point_shapes, store_points
+from forks._simd import padded
+from forks.features.scaling import (
+    Scale,
+    apply_scale,
+    divided,
+    fit_scale,
+    no_scale,
+    scale_shapes,
+    scaled_value,
+    write_scaled,
+)
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
+from forks.learners._checks import one_of, whole
+from forks.learners._expansion import finite_or_zero, is_mistake
+from forks.learners._protocol import Learner, attach, score, step, workspace
+from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
+from forks.linalg.vectors import add_multiple, dot
+from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
+from forks.typing import Counter, Matrix, Vector
+
+_FIRST = 8  # rows of the first fit
+_ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
+_USUAL_ALPHA = 0.5
+_CONVINCING = 64  # rows at which the data's choice of alpha counts as much as the usual one
+_CHOOSE_UP_TO = 128  # rows: a decomposition of more takes its time, and changes little
+_ALPHA_ROUNDS = 256  # alpha <= _ALPHA_ROUNDS / rounds ...
+_ANNEAL_FROM = 8192  # ... from this round on
+_JITTER = 1e-5  # added to the diagonal of K_mm
+_NEWTON_STEPS = 4
+_WIDEST = 512  # features: more have no linear part
+_SHARE = 0.001
+_DISTRUST = math.exp(-1.0)  # factor of a weight after a mistake
+_SURE = 0.01  # probabilities stay so far from 0 and 1
+_GAIN = 1.5  # of the mistake rate, which the watch looks for
+_ALARM = 16.0
+_SETTLE = 100  # rounds before the watch begins
+_RATE_ROUNDS = 1000
+FIT = 1
+
+
+class Count(NamedTuple):
+    """What `counts` holds, in this order."""
+
+    event: int
+    rounds: int  # since the start, or since the concept changed
+    landmarks: int  # m
+    due: int  # rounds at which the next event is due
+    quiet: int  # the round when the watch last had nothing to say
+    shifted: int  # is a feature's centre other than 0?
+    late: int  # rows of `late` in use
+    restarts: int
+    refused: int  # steps left out because they would not have been finite
+
+
+class Level(NamedTuple):
+    """What `levels` holds, in this order."""
+
+    alpha: int
+    tolerance: int
+    linear: int  # factor of the linear part
+    follow: int  # factor of the centred kernel values for the follower
+    mean: int  # of the targets
+    spread: int
+    watch: int  # cumulative sum
+    rate: int  # of mistakes, recently
+    residual: int  # mean square of the slope, recently
+
+
+COUNT = Count(*range(len(Count._fields)))
+LEVEL = Level(*range(len(Level._fields)))
+
+
+class AdaptiveState(NamedTuple):
+    """What learning changes, in place. W = padded(M) + padded(d + 1), of psi's two parts."""
+
+    counts: Counter  # (len(Count),)
+    levels: Vector  # (len(Level),)
+    scale: Scale
+    landmarks: Points  # (d, M)  scaled
+    theta: Matrix  # (n_outputs, W)
+    P: Vector  # (W, W), packed (`forks.linalg.covariance`), ...
+    late: Matrix  # (4, W)  ... less v v' for the rows in use here
+    centre: Vector  # (W,)  mean of the kernel values, 0 in the linear part
+    follower: Matrix  # (n_outputs, W)
+    trust: Matrix  # (n_outputs, 2)  weights of theta and of the follower
+    rows: Matrix  # (buffer, d)  the last rows, a ring
+    targets: Matrix  # (buffer, n_outputs)
+    weights: Vector  # (buffer,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Learner):
+    """Second order from the first rows on, scaled, following, and restarted when it must be.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`. A bandwidth is in units of the median distance of scaled rows, or
+        of the scaled features if `bandwidth` is "absolute".
+    loss : loss
+        One of `forks.losses`.
+    buffer : int
+        M, rows kept: those that the first fits are made from, each of them a landmark, and later
+        the last ones, that a new start begins with.
+    scaling : {"standard", "none"}
+    bandwidth : {"median", "absolute"}
+    linear : bool
+        Has the model a linear part beside the kernel's?
+    follow : bool
+        Is there a follower?
+    restart : bool
+        Does a change of the concept lead to a new start?
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = SquaredHinge()
+    buffer: int = 256
+    scaling: str = "standard"
+    bandwidth: str = "median"
+    linear: bool = True
+    follow: bool = True
+    restart: bool = True
+
+    multi_output: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        whole("buffer", self.buffer, _FIRST)
+        one_of("scaling", self.scaling, ("standard", "none"))
+        one_of("bandwidth", self.bandwidth, ("median", "absolute"))
+
+    def rule(self) -> "AdaptiveRule":
+        """Give what compiled code needs."""
+        return self._rule
+
+    @cached_property
+    def _rule(self) -> "AdaptiveRule":
+        loss = check_loss(self.loss)
+        classifies = self.tasks != ("regression",)
+        return AdaptiveRule(
+            check_kernel(self.kernel),
+            loss,
+            classifies,
+            bool(getattr(loss, "probabilistic", False)),
+            bool(self.follow and classifies),
+            bool(self.restart and classifies),
+            float(abs(slope(loss, 0.0, 1.0))),
+        )
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Give the memory of a learner that has seen nothing; nothing is drawn."""
+        M = self.buffer
+        W = padded(M) + padded(n_features + 1)
+        shapes = {
+            "counts": (len(Count._fields),),
+            "levels": (len(Level._fields),),
+            **scale_shapes("scale", n_features),
+            **point_shapes("landmarks", n_features, M),
+            "theta": (n_outputs, W),
+            "P": (packed_size(W),),
+            "late": (LATE, W),
+            "centre": (W,),
+            "follower": (n_outputs, W),
+            "trust": (n_outputs, 2),
+            "rows": (self.buffer, n_features),
+            "targets": (self.buffer, n_outputs),
+            "weights": (self.buffer,),
+        }
+        memory = allocate(AdaptiveState, shapes)
+        state = self.view(memory)
+        state.counts[COUNT.due] = _FIRST
+        state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
+        state.levels[LEVEL.spread] = 1.0
+        state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
+        P = np.zeros((W, W))
+        P[padded(M) + n_features, padded(M) + n_features] = 1.0 / state.levels[LEVEL.alpha]
+        state.P[:] = pack(P)
+        return memory
+
+    @property
+    def _unit(self) -> float:
+        """Curvature of the loss at f = 0: alpha is told in multiples of it."""
+        return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
+
+    def view(self, memory: Memory) -> AdaptiveState:
+        """Show the memory as arrays."""
+        state: AdaptiveState = viewer(AdaptiveState)(memory)
+        return state
+
+    def scratch_size(self, memory: Memory) -> int:
+        """Count the floats that `workspace` needs."""
+        state = self.view(memory)
+        outputs, W = state.theta.shape
+        return int(3 * W + padded(state.rows.shape[1]) + 2 * outputs)
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the landmarks and the rows in the buffer."""
+        counts = self.view(memory).counts
+        return int(min(counts[COUNT.rounds], self.buffer))
+
+    # ---- events ------------------------------------------------------------------------------
+
+    def handle(self, view: AdaptiveState, x: Vector) -> None:
+        """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
+        state, counts = view, view.counts
+        try:
+            rounds = int(counts[COUNT.rounds])
+            if state.levels[LEVEL.watch] > _ALARM:
+                rounds = self._take_rows_since_change(state)
+                counts[COUNT.restarts] += 1
+            if rounds <= self.buffer:
+                self._fit(state, rounds)
+            else:
+                self._lower_alpha(state, rounds)
+        finally:
+            state.levels[LEVEL.watch] = 0.0
+            state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
+            counts[COUNT.quiet] = counts[COUNT.rounds]
+            counts[COUNT.due] = self._next_due(rounds)
+            counts[COUNT.event] = 0
+
+    def _next_due(self, rounds: int) -> int:
+        due = _FIRST
+        while due <= rounds:
+            due *= 4 if due < self.buffer else 2
+        return min(due, self.buffer) if rounds < self.buffer else due
+
+    def _take_rows_since_change(self, state: AdaptiveState) -> int:
+        """Keep the rows since the concept changed, in their order, as the first of the ring."""
+        counts, size = state.counts, self.buffer
+        rounds = int(counts[COUNT.rounds])
+        n = min(max(rounds - int(counts[COUNT.quiet]), _FIRST), size)
+        order = np.arange(rounds - n, rounds) % size
+        for ring in (state.rows, state.targets, state.weights):
+            ring[:n] = ring[order]
+        counts[COUNT.rounds] = n
+        state.levels[LEVEL.rate] = 0.0
+        return n
+
+    def _fit(self, state: AdaptiveState, n: int) -> None:
+        """Make scale, landmarks, alpha, theta and P anew from the first n rows of the ring."""
+        X, y, weights = state.rows[:n], state.targets[:n], state.weights[:n]
+        levels, rule = state.levels, self._rule
+        d = X.shape[1]
+        scale = fit_scale(X, weights) if self.scaling == "standard" else no_scale(d)
+        Z = apply_scale(scale, X)
+        squares = _squared_distances(Z)
+        divisor = self._divisor(squares)
+        for ours, new in zip(state.scale, divided(scale, divisor), strict=True):
+            ours[:] = new
+        state.counts[COUNT.shifted] = int(np.any(scale.centre != 0.0))
+        Z /= divisor
+        chosen, twin = np.unique(_first_twins(squares), return_inverse=True)
+        m = state.counts[COUNT.landmarks] = len(chosen)
+        store_points(Z[chosen], state.landmarks)
+        linear = self.linear and d <= _WIDEST
+        levels[LEVEL.linear] = divisor / math.sqrt(d) if linear else 0.0
+        K = self._landmark_kernel(state)
+        L = np.hstack([levels[LEVEL.linear] * Z, np.ones((n, 1))])
+        if not rule.classifies:
+            self._standardise(state, y, weights)
+        targets = (y - levels[LEVEL.mean]) / levels[LEVEL.spread]
+        gram = K[np.ix_(twin, twin)] + L @ L.T
+        if n <= _CHOOSE_UP_TO:
+            levels[LEVEL.alpha] = self._unit * _chosen_alpha(gram, targets, rule.classifies)
+        select = np.zeros((n, m))
+        select[np.arange(n), twin] = 1.0
+        self._fit_theta(state, K, gram, np.hstack([select, L]), targets, weights)
+        self._restart_follower(state, K[twin], L, targets)
+
+    def _divisor(self, squares: Matrix) -> float:
+        if self.bandwidth == "absolute":
+            return 1.0
+        above = squares[np.triu_indices_from(squares, 1)]
+        median = math.sqrt(float(np.median(above)))
+        if median == 0.0:  # most rows are alike
+            median = math.sqrt(float(above.mean()))
+        return median or 1.0
+
+    def _places(self, state: AdaptiveState) -> Counter:
+        """Where psi has its numbers; the rest is padding."""
+        d = state.rows.shape[1]
+        start = state.theta.shape[1] - padded(d + 1)
+        return np.r_[: state.counts[COUNT.landmarks], start : start + d + 1]
+
+    def _landmark_kernel(self, state: AdaptiveState) -> Matrix:
+        """K_mm, a little above it on the diagonal."""
+        m = int(state.counts[COUNT.landmarks])
+        points = np.ascontiguousarray(state.landmarks.columns[:, :m].T)
+        K = kernel_block(self._rule.kernel, points, state.landmarks, m)
+        K = 0.5 * (K + K.T)
+        K[np.diag_indices_from(K)] += _JITTER
+        return K
+
+    def _fit_theta(
+        self,
+        state: AdaptiveState,
+        K: Matrix,
+        gram: Matrix,
+        J: Matrix,
+        targets: Matrix,
+        weights: Vector,
+    ) -> None:
+        """Fit the squared hinge, or the squared error, by Newton's method; set theta and P.
+
+        Every row is a landmark, psi_i = Lambda J_i, where J_i picks the landmark and has the
+        linear part and 1; so with the rows that have a loss, G = psi Lambda^-1 psi' and
+        S = (G + alpha H^-1)^-1,
+
+            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha.
+        """
+        alpha = float(state.levels[LEVEL.alpha])
+        ridge = alpha / (self._unit * np.maximum(weights, _JITTER))
+        one_machine = self._rule.classifies and targets.shape[1] == 1
+        lost = np.ones(len(gram), bool)
+        for _ in range(_NEWTON_STEPS):
+            system = gram[np.ix_(lost, lost)]
+            system[np.diag_indices_from(system)] += ridge[lost]
+            factor = cho_factor(system, lower=True, check_finite=False)
+            c = cho_solve(factor, targets[lost], check_finite=False)
+            was = lost
+            if one_machine:
+                lost = targets[:, 0] * (gram[:, was] @ c[:, 0]) < 1.0
+            if np.array_equal(lost, was) or not lost.any():
+                break
+        J = J[was]
+        half = solve_triangular(factor[0], J, lower=True, check_finite=False)
+        m = K.shape[0]
+        P = -(half.T @ half)
+        P[:m, :m] += _inverse(cho_factor(K, lower=True, check_finite=False)[0])
+        P[np.diag_indices_from(P)] += np.r_[np.zeros(m), np.ones(P.shape[0] - m)]
+        places = self._places(state)
+        state.theta[:] = 0.0
+        state.theta[:, places] = (J.T @ c).T
+        self._set_P(state, P / alpha)
+
+    def _set_P(self, state: AdaptiveState, P: Matrix) -> None:
+        W, places = state.theta.shape[1], self._places(state)
+        whole_P = np.zeros((W, W))
+        whole_P[np.ix_(places, places)] = P
+        state.P[:] = pack(whole_P)
+        state.counts[COUNT.late] = 0
+
+    def _lower_alpha(self, state: AdaptiveState, rounds: int) -> None:
+        """Let alpha fall with the number of rounds, and theta with it."""
+        levels = state.levels
+        target = self._unit * _ALPHA_ROUNDS / rounds
+        alpha = float(levels[LEVEL.alpha])
+        if rounds < _ANNEAL_FROM or target > 0.5 * alpha:
+            return
+        places = self._places(state)
+        try:
+            late = state.late[: state.counts[COUNT.late]][:, places]
+            P = unpack(state.P, state.theta.shape[1])[np.ix_(places, places)] - late.T @ late
+            A = _inverse(cho_factor(P, lower=True)[0])
+            right = A @ state.theta[:, places].T
+            K = self._landmark_kernel(state)
+            A -= (alpha - target) * block_diag(K, np.eye(len(A) - len(K)))
+            factor = cho_factor(A, lower=True)
+        except np.linalg.LinAlgError:  # P has lost its way: rounding errors of millions of rounds
+            state.counts[COUNT.refused] += 1
+            return
+        state.theta[:, places] = cho_solve(factor, right).T
+        self._set_P(state, _inverse(factor[0]))
+        levels[LEVEL.alpha] = target
+
+    def _standardise(self, state: AdaptiveState, y: Matrix, weights: Vector) -> None:
+        counted = y[weights > 0.0]
+        state.levels[LEVEL.mean] = counted.mean()
+        state.levels[LEVEL.spread] = counted.std() or 1.0
+
+    def _restart_follower(
+        self, state: AdaptiveState, K: Matrix, L: Matrix, targets: Matrix
+    ) -> None:
+        """Let the follower follow the rows of the buffer."""
+        if not self._rule.follow:
+            return
+        m = K.shape[1]
+        state.centre[:] = 0.0
+        state.centre[:m] = K.mean(axis=0)
+        centred = K - state.centre[:m]
+        size = math.sqrt(float(np.mean(np.sum(centred**2, axis=1))))
+        state.levels[LEVEL.follow] = 1.0 / size if size > 1e-12 else 0.0
+        rows = np.zeros((len(K), state.theta.shape[1]))
+        rows[:, self._places(state)] = np.hstack([state.levels[LEVEL.follow] * centred, L])
+        state.follower[:] = 0.0
+        _follow_rows.over()(state.follower, rows, np.ascontiguousarray(targets))
+
+
+def _squared_distances(Z: Matrix) -> Matrix:
+    norms = np.sum(Z**2, axis=1)
+    squares = norms[:, None] + norms - 2.0 * (Z @ Z.T)
+    squares[squares < 1e-12 * (norms[:, None] + norms)] = 0.0  # rounding errors of equal rows
+    np.fill_diagonal(squares, 0.0)
+    return squares
+
+
+def _first_twins(squares: Matrix) -> Counter:
+    """For each row the first row at distance zero, itself if there is no other."""
+    return np.argmax(squares == 0.0, axis=1)
+
+
+def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
+    """Alpha with the smallest leave-one-out error, drawn to the usual one if rows are few.
+
+    Ridge regression with H = G (G + alpha I)^-1 has the leave-one-out residuals
+    (f_i - y_i) / (1 - H_ii).
+    """
+    n = len(gram)
+    values, vectors = eigh(0.5 * (gram + gram.T))
+    values = np.maximum(values, 0.0)
+    rotated, squares = vectors.T @ targets, vectors**2
+    errors = []
+    for alpha in _ALPHAS:
+        shrink = values / (values + alpha)
+        H = (squares @ shrink)[:, None]
+        f = (vectors @ (shrink[:, None] * rotated) - H * targets) / (1.0 - H)
+        missing = 1.0 - targets * f if classifies else targets - f
+        errors.append(np.mean((np.maximum(missing, 0.0) if classifies else missing) ** 2))
+    share = n / (n + _CONVINCING)
+    best = _ALPHAS[int(np.argmin(errors))]
+    return float(best**share * _USUAL_ALPHA ** (1.0 - share))
+
+
+def _inverse(factor: Matrix) -> Matrix:
+    """Inverse of the matrix with this lower Cholesky factor."""
+    inverse, _ = lapack.dpotri(factor, lower=True)
+    lower = np.tril(inverse)
+    lower[np.diag_indices_from(lower)] *= 0.5
+    return np.asarray(lower + lower.T)
+
+
+# ---- compiled --------------------------------------------------------------------------------
+
+
+class AdaptiveRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    classifies: bool
+    probabilistic: bool  # is the score a log-odds?
+    follow: bool
+    restart: bool
+    reference: float  # size of the slope at f = 0
+
+
+class AdaptiveWork(NamedTuple):
+    """Scratch."""
+
+    psi: Vector  # (W,)
+    centred: Vector  # (W,)  the follower's features
+    u: Vector  # (W,)  P psi
+    z: Vector  # (padded(d),)  the scaled row
+    f: Vector  # (n_outputs,)  theta'psi
+    g: Vector  # (n_outputs,)  the follower's score, then slopes
+
+
+attach.register(AdaptiveRule)(compiled_viewer(AdaptiveState))
+
+
+@workspace.register(AdaptiveRule)
+def _workspace(rule, state, scratch):
+    o, W = state.theta.shape
+    return AdaptiveWork(
+        scratch[:W],
+        scratch[W : 2 * W],
+        scratch[2 * W : 3 * W],
+        scratch[3 * W : scratch.shape[0] - 2 * o],
+        scratch[scratch.shape[0] - 2 * o : scratch.shape[0] - o],
+        scratch[scratch.shape[0] - o :],
+    )
+
+
+@score.register(AdaptiveRule)
+def _score(rule, state, work, x, out):
+    _describe(rule, state, work, x)
+    _answer(rule, state, work, out)
+
+
+@step.register(AdaptiveRule)
+def _step(rule, state, work, x, y, weight, out):
+    counts = state.counts
+    if weight != 0.0 and (
+        counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM
+    ):
+        counts[COUNT.event] = FIT
+        return
+    _describe(rule, state, work, x)
+    _answer(rule, state, work, out)
+    if weight != 0.0:
+        _remember(state, x, y, weight)
+        if rule.classifies:
+            if rule.restart:
+                _watch(state, work, y)
+            if rule.follow:
+                _follow(rule, state, work, y)
+        _newton(rule, state, work, y, weight)
+        counts[COUNT.rounds] += 1
+
+
+def _compare_dense(x, rule, state, work, m):
+    write_scaled(x, state.scale, work.z)
+    kernel_row(rule.kernel, work.z[: x.shape[0]], state.landmarks, m, work.psi)
+
+
+def _compare_sparse(x, rule, state, work, m):
+    if state.counts[COUNT.shifted] != 0:
+        write_scaled(x, state.scale, work.z)
+        z = work.z[: state.rows.shape[1]]
+        kernel_row(rule.kernel, z, state.landmarks, m, work.psi)
+    else:
+        n = x.values.shape[0]
+        for e in range(n):
+            work.z[e] = scaled_value(state.scale, x.features[e], x.values[e])
+        row = SparseRow(work.z[:n], x.features)
+        kernel_row(rule.kernel, row, state.landmarks, m, work.psi)
+
+
+def _linear_dense(x, state, work, start, factor):
+    for j in range(x.shape[0]):
+        work.psi[start + j] = factor * work.z[j]
+
+
+def _linear_sparse(x, state, work, start, factor):
+    d = state.rows.shape[1]
+    if state.counts[COUNT.shifted] != 0:
+        for j in range(d):
+            work.psi[start + j] = factor * work.z[j]
+    else:
+        for j in range(d):
+            work.psi[start + j] = 0.0
+        for e in range(x.values.shape[0]):
+            work.psi[start + x.features[e]] = factor * work.z[e]
+
+
+def _keep_dense(x, rows, slot):
+    for j in range(x.shape[0]):
+        rows[slot, j] = x[j]
+
+
+def _keep_sparse(x, rows, slot):
+    for j in range(rows.shape[1]):
+        rows[slot, j] = 0.0
+    for e in range(x.values.shape[0]):
+        rows[slot, x.features[e]] = x.values[e]
+
+
+_compare = by_form(_compare_dense, _compare_sparse)
+_write_linear = by_form(_linear_dense, _linear_sparse)
+_keep = by_form(_keep_dense, _keep_sparse)
+
+
+@njit
+def _describe(rule, state, work, x):
+    """Write psi, and the follower's features."""
+    m = state.counts[COUNT.landmarks]
+    W, d = state.theta.shape[1], state.rows.shape[1]
+    start = state.landmarks.columns.shape[1]
+    psi = work.psi
+    if m > 0:
+        _compare(x, rule, state, work, m)
+        _write_linear(x, state, work, start, state.levels[LEVEL.linear])
+    else:
+        for j in range(start, start + d):
+            psi[j] = 0.0
+    for i in range(m, start):
+        psi[i] = 0.0
+    psi[start + d] = 1.0
+    for i in range(start + d + 1, W):
+        psi[i] = 0.0
+    if rule.follow:
+        factor = state.levels[LEVEL.follow]
+        for i in range(start):
+            work.centred[i] = factor * (psi[i] - state.centre[i])
+        for i in range(start, W):
+            work.centred[i] = psi[i]
+
+
+@njit
+def _answer(rule, state, work, out):
+    """Write the scores: of theta, of the follower, and of the two together."""
+    W = work.psi.shape[0]
+    for o in range(out.shape[0]):
+        f = finite_or_zero(dot(state.theta[o], work.psi, W))
+        work.f[o] = f
+        if rule.follow:
+            g = finite_or_zero(dot(state.follower[o], work.centred, W))
+            work.g[o] = g
+            leading = f if state.trust[o, 0] >= 0.5 else g
+            out[o] = 2.0 * _probability(rule, leading) - 1.0
+        else:
+            out[o] = state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f
+
+
+@njit
+def _probability(rule, f):
+    """Probability of +1 that a score stands for."""
+    p = 1.0 / (1.0 + math.exp(-f)) if rule.probabilistic else 0.5 + 0.5 * f
+    return min(max(p, _SURE), 1.0 - _SURE)
+
+
+@njit
+def _remember(state, x, y, weight):
+    slot = state.counts[COUNT.rounds] % state.rows.shape[0]
+    _keep(x, state.rows, slot)
+    for o in range(state.targets.shape[1]):
+        state.targets[slot, o] = y[o]
+    state.weights[slot] = weight
+
+
+@njit
+def _watch(state, work, y):
+    """Update the cumulative sum over the mistakes of theta."""
+    counts, levels = state.counts, state.levels
+    if y.shape[0] == 1:
+        wrong = is_mistake(work.f[0], y[0])
+    else:
+        best = 0
+        for o in range(1, y.shape[0]):
+            if work.f[o] > work.f[best]:
+                best = o
+        wrong = y[best] < 0.0
+    rounds = counts[COUNT.rounds] + 1
+    rate = levels[LEVEL.rate]
+    if rounds > _SETTLE:
+        usual = min(max(rate, 0.005), 0.6)
+        higher = min(_GAIN * usual, 0.95)
+        if wrong:
+            levels[LEVEL.watch] += math.log(higher / usual)
+        else:
+            levels[LEVEL.watch] += math.log((1.0 - higher) / (1.0 - usual))
+        if levels[LEVEL.watch] <= 0.0:
+            levels[LEVEL.watch] = 0.0
+            counts[COUNT.quiet] = rounds
+    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(rounds, _RATE_ROUNDS)
+
+
+@njit
+def _make_right(v, features, g, y):
+    """Take the passive-aggressive step: the smallest after which y v'features is 1."""
+    square = dot(features, features, features.shape[0])
+    missing = 1.0 - y * g
+    if missing > 0.0 and square > 0.0:
+        add_multiple(v, features, missing * y / square)
+
+
+@entry
+def _follow_rows(follower, rows, targets):
+    """Let the follower learn some rows."""
+    for t in range(rows.shape[0]):
+        for o in range(follower.shape[0]):
+            g = finite_or_zero(dot(follower[o], rows[t], rows.shape[1]))
+            _make_right(follower[o], rows[t], g, targets[t, o])
+
+
+@njit
+def _follow(rule, state, work, y):
+    """Weigh theta and the follower by what they said of y; let the follower make it right."""
+    for o in range(y.shape[0]):
+        a = state.trust[o, 0] * (_DISTRUST if is_mistake(work.f[o], y[o]) else 1.0)
+        b = state.trust[o, 1] * (_DISTRUST if is_mistake(work.g[o], y[o]) else 1.0)
+        share = (1.0 - _SHARE) * a / (a + b) + 0.5 * _SHARE
+        state.trust[o, 0] = share
+        state.trust[o, 1] = 1.0 - share
+        _make_right(state.follower[o], work.centred, work.g[o], y[o])
+
+
+@njit
+def _curvature(loss, f, y):
+    """Second derivative of the loss, or 1 where it has a slope and no curvature."""
+    h = curvature(loss, f, y)
+    return h if h > 0.0 else 1.0
+
+
+@njit
+def _newton(rule, state, work, y, weight):
+    """Take the Newton step, if the round has something to say."""
+    levels = state.levels
+    h, lost = 0.0, False
+    reference = rule.reference
+    if not rule.classifies:
+        reference = math.sqrt(levels[LEVEL.residual])
+    total = 0.0
+    for o in range(y.shape[0]):
+        target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
+        g = slope(rule.loss, work.f[o], target)
+        work.g[o] = g
+        total += g * g
+        if abs(g) > levels[LEVEL.tolerance] * reference:
+            lost = True
+            h = max(h, weight * _curvature(rule.loss, work.f[o], target))
+    rounds = min(state.counts[COUNT.rounds] + 1, _RATE_ROUNDS)
+    levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / rounds
+    if not lost:
+        return
+    counts = state.counts
+    q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
+    grown = 1.0 + h * q
+    if not (grown >= 1.0 and finite(grown)):
+        counts[COUNT.refused] += 1
+        return
+    for o in range(y.shape[0]):
+        if work.g[o] != 0.0:
+            add_multiple(state.theta[o], work.u, -weight * work.g[o] / grown)
+    root = math.sqrt(h / grown)
+    for j in range(work.u.shape[0]):
+        state.late[counts[COUNT.late], j] = root * work.u[j]
+    counts[COUNT.late] += 1
+    if counts[COUNT.late] == LATE:
+        absorb(state.P, state.late)
+        counts[COUNT.late] = 0
