@@ -1,5 +1,6 @@
 """The learners: one algorithm, one file."""
 
+from forks.learners.adaptive import Adaptive
 from forks.learners.bogd import BOGD
 from forks.learners.bpas import BPAS
 from forks.learners.fogd import FOGD
@@ -23,6 +24,7 @@ __all__ = [
     "NOGD",
     "PROSNKONS",
     "RBP",
+    "Adaptive",
     "Forgetron",
     "Projectron",
     "ProjectronPP",

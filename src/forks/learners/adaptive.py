@@ -63,7 +63,7 @@ from forks.features.scaling import (
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
 from forks.learners._checks import one_of, whole
 from forks.learners._expansion import finite_or_zero, is_mistake
-from forks.learners._protocol import Learner, attach, score, step, workspace
+from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
 from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
@@ -264,12 +264,14 @@ class Adaptive(Learner):
                 self._fit(state, rounds)
             else:
                 self._lower_alpha(state, rounds)
+        except np.linalg.LinAlgError:  # rounding has got the better of P: go on with the old alpha
+            counts[COUNT.refused] += 1
         finally:
             state.levels[LEVEL.watch] = 0.0
             state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
             counts[COUNT.quiet] = counts[COUNT.rounds]
             counts[COUNT.due] = self._next_due(rounds)
-            counts[COUNT.event] = 0
+            counts[COUNT.event] = RESUME
 
     def _next_due(self, rounds: int) -> int:
         due = _FIRST
@@ -317,7 +319,15 @@ class Adaptive(Learner):
             levels[LEVEL.alpha] = self._unit * _chosen_alpha(gram, targets, rule.classifies)
         select = np.zeros((n, m))
         select[np.arange(n), twin] = 1.0
-        self._fit_theta(state, K, gram, np.hstack([select, L]), targets, weights)
+        try:
+            theta, P = self._fitted(state, K, gram, np.hstack([select, L]), targets, weights)
+        except np.linalg.LinAlgError:
+            state.counts[COUNT.refused] += 1
+            theta, P = np.zeros((y.shape[1], m + d + 1)), np.zeros((m + d + 1, m + d + 1))
+            P[-1, -1] = 1.0 / levels[LEVEL.alpha]
+        state.theta[:] = 0.0
+        state.theta[:, self._places(state)] = theta
+        self._set_P(state, P)
         self._restart_follower(state, K[twin], L, targets)
 
     def _divisor(self, squares: Matrix) -> float:
@@ -344,7 +354,7 @@ class Adaptive(Learner):
         K[np.diag_indices_from(K)] += _JITTER
         return K
 
-    def _fit_theta(
+    def _fitted(
         self,
         state: AdaptiveState,
         K: Matrix,
@@ -352,8 +362,8 @@ class Adaptive(Learner):
         J: Matrix,
         targets: Matrix,
         weights: Vector,
-    ) -> None:
-        """Fit the squared hinge, or the squared error, by Newton's method; set theta and P.
+    ) -> tuple[Matrix, Matrix]:
+        """Fit the squared hinge, or the squared error, by Newton's method; give theta and P.
 
         Every row is a landmark, psi_i = Lambda J_i, where J_i picks the landmark and has the
         linear part and 1; so with the rows that have a loss, G = psi Lambda^-1 psi' and
@@ -381,10 +391,7 @@ class Adaptive(Learner):
         P = -(half.T @ half)
         P[:m, :m] += _inverse(cho_factor(K, lower=True, check_finite=False)[0])
         P[np.diag_indices_from(P)] += np.r_[np.zeros(m), np.ones(P.shape[0] - m)]
-        places = self._places(state)
-        state.theta[:] = 0.0
-        state.theta[:, places] = (J.T @ c).T
-        self._set_P(state, P / alpha)
+        return (J.T @ c).T, P / alpha
 
     def _set_P(self, state: AdaptiveState, P: Matrix) -> None:
         W, places = state.theta.shape[1], self._places(state)
@@ -401,17 +408,13 @@ class Adaptive(Learner):
         if rounds < _ANNEAL_FROM or target > 0.5 * alpha:
             return
         places = self._places(state)
-        try:
-            late = state.late[: state.counts[COUNT.late]][:, places]
-            P = unpack(state.P, state.theta.shape[1])[np.ix_(places, places)] - late.T @ late
-            A = _inverse(cho_factor(P, lower=True)[0])
-            right = A @ state.theta[:, places].T
-            K = self._landmark_kernel(state)
-            A -= (alpha - target) * block_diag(K, np.eye(len(A) - len(K)))
-            factor = cho_factor(A, lower=True)
-        except np.linalg.LinAlgError:  # P has lost its way: rounding errors of millions of rounds
-            state.counts[COUNT.refused] += 1
-            return
+        late = state.late[: state.counts[COUNT.late]][:, places]
+        P = unpack(state.P, state.theta.shape[1])[np.ix_(places, places)] - late.T @ late
+        A = _inverse(cho_factor(P, lower=True)[0])
+        right = A @ state.theta[:, places].T
+        K = self._landmark_kernel(state)
+        A -= (alpha - target) * block_diag(K, np.eye(len(A) - len(K)))
+        factor = cho_factor(A, lower=True)
         state.theta[:, places] = cho_solve(factor, right).T
         self._set_P(state, _inverse(factor[0]))
         levels[LEVEL.alpha] = target
@@ -533,10 +536,8 @@ def _score(rule, state, work, x, out):
 @step.register(AdaptiveRule)
 def _step(rule, state, work, x, y, weight, out):
     counts = state.counts
-    if weight != 0.0 and (
-        counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM
-    ):
-        counts[COUNT.event] = FIT
+    if counts[COUNT.event] == RESUME:  # the round has been played, and its event is done
+        counts[COUNT.event] = 0
         return
     _describe(rule, state, work, x)
     _answer(rule, state, work, out)
@@ -549,6 +550,8 @@ def _step(rule, state, work, x, y, weight, out):
                 _follow(rule, state, work, y)
         _newton(rule, state, work, y, weight)
         counts[COUNT.rounds] += 1
+        if counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM:
+            counts[COUNT.event] = FIT
 
 
 def _compare_dense(x, rule, state, work, m):

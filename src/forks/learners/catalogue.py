@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from forks.kernels import Kernel
 from forks.learners._protocol import Learner
+from forks.learners.adaptive import Adaptive
 from forks.learners.bogd import BOGD
 from forks.learners.bpas import BPAS
 from forks.learners.fogd import FOGD
@@ -43,6 +44,13 @@ class Method(NamedTuple):
     bounded: bool = True  # does its memory stay bounded on an endless stream?
     regression: bool = True  # does it take regression losses?
     order: int = 1  # first or second
+
+
+def _adaptive(setting: Setting) -> Adaptive:
+    """With its own bandwidth: those of a setting are for rows that are not scaled."""
+    own = {"bandwidth": 1.0} if hasattr(setting.kernel, "bandwidth") else {}
+    kernel = setting.kernel._replace(**own)
+    return Adaptive(kernel=kernel, loss=setting.loss, buffer=max(8, 2 * setting.budget))
 
 
 CATALOGUE = (
@@ -94,6 +102,7 @@ CATALOGUE = (
         order=2,
     ),
     Method("FORKS", lambda s: FORKS(kernel=s.kernel, loss=s.loss, budget=s.budget), order=2),
+    Method("Adaptive", _adaptive, order=2),
 )
 
 
