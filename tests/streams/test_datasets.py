@@ -140,10 +140,40 @@ def test_the_cache_folder_is_the_second_place(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "cache" / "forks").mkdir(parents=True)
     (tmp_path / "cache" / "forks" / "svmguide3").write_text("+1 1:0.5 3:2\n-1 2:1\n")
-    X, y = datasets.load("svmguide3")
+    ((X, y),) = datasets.stream("svmguide3")
     assert X.shape == (2, 22)
     np.testing.assert_array_equal(X[:, :3], [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]])
     np.testing.assert_array_equal(y, [1.0, -1.0])
+
+
+def test_a_file_with_rows_missing_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORKS_DATA", str(tmp_path))
+    (tmp_path / "svmguide3").write_text("+1 1:0.5 3:2\n-1 2:1\n")
+    with pytest.raises(StreamError, match=r"svmguide3 has 1,243 rows, and 2 are there"):
+        datasets.load("svmguide3")
+
+
+def test_files_are_read_by_their_endings(tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("a,b,label\n1,2,5\n3,4,7\n")
+    X, y = datasets.read(str(table))
+    np.testing.assert_array_equal(X, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(y, [5, 7])
+    np.testing.assert_array_equal(datasets.read_signs(str(table))[1], [-1, 1])
+    tabs = tmp_path / "rows.tsv"
+    tabs.write_text("a\tlabel\n1\t5\n")
+    np.testing.assert_array_equal(datasets.read(str(tabs))[0], [[1]])
+    tabs.write_text("a\tlabel\n")
+    with pytest.raises(StreamError, match=r"rows.tsv has no rows"):
+        datasets.read(str(tabs))
+
+
+@pytest.mark.parametrize(("labels", "told"), [("11", "got 1: 1"), ("1234", "got 4: 1, 2, 3, ...")])
+def test_labels_must_be_of_two_classes(tmp_path, labels, told):
+    path = tmp_path / "rows"
+    path.write_text("".join(f"{label} 1:1\n" for label in labels))
+    with pytest.raises(StreamError, match=f"rows: labels must be of two classes, {told}"):
+        datasets.read_signs(str(path))
 
 
 def test_unknown_names_are_refused():
@@ -161,7 +191,7 @@ def test_the_form_that_an_address_serves_is_found_too(tmp_path, monkeypatch):
     assert not datasets.at_hand("cod-rna")
     (tmp_path / "cod-rna").write_text("+1 1:0.5 8:2\n")
     assert datasets.at_hand("cod-rna")
-    X, _ = datasets.load("cod-rna")
+    ((X, _),) = datasets.stream("cod-rna")
     np.testing.assert_array_equal(X, [[0.5, 0, 0, 0, 0, 0, 0, 2.0]])
 
 

@@ -19,15 +19,16 @@ from forks.kernels import Gaussian
 from forks.learners._engine import Engine
 from forks.learners._protocol import Learner
 from forks.linalg import TISVD, RandomizedSVD, one_thread
-from forks.losses import SquaredHinge
+from forks.losses import Hinge, Logistic, SquaredHinge
 from forks.reproduce.records import Record
 from forks.streams import adversarial
-from forks.streams.datasets import load, published_orders
+from forks.streams.datasets import describe, names, paths, published_orders, read_signs
 from forks.typing import Vector
 
+_PRESETS = ("as_published", "as_released")
 DONE, FAILED = "done", "failed"
 _DECOMPOSITIONS: dict[str, Any] = {"TISVD": TISVD, "RandomizedSVD": RandomizedSVD}
-_LOSSES = {"squared_hinge": SquaredHinge()}
+_LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class Run:
     experiment : str
         The table or figure that it belongs to.
     data : str
-        Name of a data set.
+        Name of a data set, or path of a file.
     method : str
         Row of the table.
     learner : str
@@ -69,17 +70,26 @@ class Run:
         told = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
+    @property
+    def needs_data(self) -> bool:
+        """Does it play rows of a data set, or what it makes itself?"""
+        return self.learner not in _DECOMPOSITIONS
+
     def make_learner(self) -> Learner:
         """Give the learner, or say what is wrong with its name or arguments."""
         name, _, preset = self.learner.partition(".")
-        if name not in learners.__all__:
+        made: Any = getattr(learners, name, None)
+        is_there = preset == "" or (preset in _PRESETS and hasattr(made, preset))
+        if name not in learners.__all__ or not is_there:
             raise ValueError(f"learner must be one of forks.learners, got {self.learner!r}")
         arguments = dict(self.arguments)
         if "bandwidth" in arguments:
             arguments["kernel"] = Gaussian(float(arguments.pop("bandwidth")))
         if "loss" in arguments:
+            if arguments["loss"] not in _LOSSES:
+                known = ", ".join(_LOSSES)
+                raise ValueError(f"loss must be one of {known}, got {arguments['loss']!r}")
             arguments["loss"] = _LOSSES[arguments["loss"]]
-        made = getattr(learners, name)
         learner: Learner = (getattr(made, preset) if preset else made)(**arguments)
         return learner
 
@@ -159,9 +169,21 @@ def _compile(learner: Learner, X: Any) -> None:
         _warm.add(kind)
 
 
+def check_data(data: str) -> None:
+    """Read what runs on a data set will play, or say what is missing or wrong.
+
+    Streams too long to be held are only looked for.
+    """
+    if data in names(None) and describe(data).format == "table":
+        paths(data)
+    else:
+        _data(data)
+        _orders(data)
+
+
 @lru_cache(maxsize=8)
 def _data(name: str) -> tuple[Any, Vector]:
-    return load(name)
+    return read_signs(name)
 
 
 @lru_cache(maxsize=8)

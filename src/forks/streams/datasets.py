@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
+from scipy import sparse
 
 from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
 from forks.streams._registry import REGISTRY, DataFile, DataSet
-from forks.streams.readers import read_csv, read_libsvm
+from forks.streams.readers import open_labelled, read_csv, read_libsvm
 from forks.typing import Counter, Vector
 
 __all__ = [
@@ -26,10 +26,9 @@ __all__ = [
     "permutations",
     "read",
     "read_permutations",
+    "read_signs",
     "stream",
 ]
-
-_SPARSE = 0.25  # rows of a file with a smaller share of non-zeros stay sparse
 
 
 def names(
@@ -67,19 +66,25 @@ def load(name: str) -> tuple[Any, Vector]:
     Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
     targets instead of labels.
     """
-    entry = _of_numbers(name)
-    files = [_path(name, file) for file in entry.files]
-    if entry.format == "csv":
-        table = np.loadtxt(files[0], delimiter=",")
-        return np.ascontiguousarray(table[:, :-1]), _signs(table[:, -1])
-    parts = [
-        load_svmlight_file(str(path), n_features=entry.features, zero_based=False) for path in files
-    ]
-    y = np.concatenate([labels for _, labels in parts])
-    if entry.sparse:
-        (X,) = [rows for rows, _ in parts]
-        return X, y
-    return np.concatenate([rows.toarray() for rows, _ in parts]), y
+    X, y = _joined(name, stream(name))
+    entry = describe(name)
+    if len(y) != entry.rows:
+        files = " and ".join(str(path) for path in paths(name))
+        raise StreamError(
+            f"{files}: {name} has {entry.rows:,} rows, and {len(y):,} are there: fetch it again"
+        )
+    return X, y
+
+
+def _joined(name: str, chunks: Iterator[Chunk]) -> tuple[Any, Vector]:
+    rows, labels = [], []
+    for X, y in chunks:
+        rows.append(X)
+        labels.append(y)
+    if not rows:
+        raise StreamError(f"{name} has no rows")
+    X = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
+    return X, np.concatenate(labels)
 
 
 def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
@@ -111,10 +116,10 @@ def _signs(labels: Vector) -> Vector:
 
 
 def read(data: str) -> tuple[Any, Any]:
-    """Give the rows and the labels of a data set by its name, or of a file in LIBSVM format.
+    """Give the rows and the labels of a data set by its name, or of a file.
 
-    The file may be compressed (.gz or .bz2). Its rows are an array, or CSR if most entries are
-    zero; its labels are as they stand there.
+    A file is what `forks.streams.open_stream` reads; a table has a header, and its labels in the
+    last column. Rows are an array, or CSR if most entries are zero; labels are as they stand there.
     """
     if data in REGISTRY:
         return load(data)
@@ -123,14 +128,23 @@ def read(data: str) -> tuple[Any, Any]:
         raise FileNotFoundError(
             f"{data!r} is neither a file nor one of the data sets {', '.join(_loadable())}"
         )
-    try:
-        X, y = load_svmlight_file(str(path))
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{data} is not in LIBSVM format: {error}") from error
-    if X.shape[0] == 0:
-        raise ValueError(f"{data} has no rows")
-    filled = X.nnz / (X.shape[0] * max(1, X.shape[1]))
-    return (X if filled < _SPARSE else X.toarray()), y
+    return _joined(data, open_labelled(path))
+
+
+def read_signs(data: str) -> tuple[Any, Vector]:
+    """Give what `read` gives, with the smaller label as -1 and the larger as +1.
+
+    Labels that are not of two classes are an error.
+    """
+    X, y = read(data)
+    classes = np.unique(y)
+    if len(classes) != 2:
+        told = ", ".join(f"{label:g}" for label in classes[:3])
+        raise StreamError(
+            f"{data}: labels must be of two classes, got {len(classes)}: "
+            f"{told}{', ...' if len(classes) > 3 else ''}"
+        )
+    return X, np.where(y == classes[1], 1.0, -1.0)
 
 
 def order(n: int, seed: int) -> Counter:
