@@ -2,7 +2,6 @@
 
 import bz2
 import json
-import os
 import subprocess
 import sys
 
@@ -15,7 +14,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from forks.cli import main
-from forks.reproduce import command, plans
+from forks.reproduce import command, plans, runs
 from forks.reproduce.plans import Effort
 from forks.reproduce.runs import Run
 
@@ -24,8 +23,12 @@ OLD |= {"arguments": {"updates": 5}, "n_rows": 5, "seconds": 1.0, "error": 0.0}
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
     """A data folder with a whole german, and an output folder with a record."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FORKS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _forget_data()
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, size=(1_000, 24)), np.where(rng.random(1_000) < 0.3, 1, -1)
     (tmp_path / "data").mkdir()
@@ -34,7 +37,13 @@ def folder(tmp_path):
     (tmp_path / "data" / "german.permutations.csv").write_text(orders + "\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "records.jsonl").write_text(json.dumps(OLD) + "\n")
-    return tmp_path
+    yield tmp_path
+    _forget_data()
+
+
+def _forget_data():
+    runs._data.cache_clear()
+    runs._orders.cache_clear()
 
 
 PLAN = {
@@ -44,18 +53,12 @@ PLAN = {
 }
 
 
+ARGUMENTS = ["reproduce", "plan.json", "--output", "out", "--jobs", "1"]
+
+
 def reproduce(folder, data="german"):
-    """Run the command in a process of its own: this one may have read the true german."""
     (folder / "plan.json").write_text(json.dumps(PLAN).replace("german", str(data)))
-    arguments = ["reproduce", "plan.json", "--output", "out", "--jobs", "1"]
-    places = {"FORKS_DATA": str(folder / "data"), "XDG_CACHE_HOME": str(folder / "cache")}
-    return subprocess.run(
-        [sys.executable, "-m", "forks.cli", *arguments],
-        cwd=folder,
-        env={**os.environ, **places},
-        capture_output=True,
-        text=True,
-    )
+    return CliRunner().invoke(main, ARGUMENTS)
 
 
 def cut_in_the_middle_of_a_row(text):
@@ -102,7 +105,8 @@ def test_a_damaged_data_set_is_named_with_its_row(folder, damage, told):
 
 
 def assert_one_line(folder, result, told):
-    assert result.returncode == 2, result.stderr
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
     assert told in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("Error: ")
@@ -115,6 +119,16 @@ def test_a_missing_file_says_what_to_put_where(folder):
     result = reproduce(folder)
     told = f"data set 'german' needs the file german.numer: put it in {folder / 'data'}"
     assert_one_line(folder, result, told)
+
+
+def test_a_process_of_its_own_ends_with_status_2(folder):
+    (folder / "plan.json").write_text(json.dumps(PLAN).replace("german", "svmguide3"))
+    command_line = [sys.executable, "-m", "forks.cli", *ARGUMENTS]
+    result = subprocess.run(command_line, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: data set 'svmguide3' needs the file svmguide3: put it")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_damaged_file_of_orders_is_named(folder):
@@ -140,7 +154,7 @@ def test_a_fault_in_a_file_of_a_plan_is_named(folder, name, content, told):
 
 def test_a_whole_data_set_is_played(folder):
     result = reproduce(folder)
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.output
     records = (folder / "out" / "records.jsonl").read_text().splitlines()
     assert [json.loads(record)["status"] for record in records] == ["done"] * 3
 
@@ -157,9 +171,6 @@ def test_a_damaged_record_is_named_and_left_as_it_was(folder):
 
 
 def test_all_goes_on_without_the_experiment_whose_data_are_missing(folder, monkeypatch):
-    monkeypatch.setenv("FORKS_DATA", str(folder / "data"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-
     def of_abalone(effort):
         return [Run(experiment="theta", data="abalone", method="FORKS, tisvd", learner="FORKS")]
 

@@ -257,7 +257,7 @@ def test_everything_is_played_once(reproduced):
     assert "table1: 120 runs, 120 to play" in first.output
     assert "table1: 120 runs, 0 to play" in again.output
     records = RecordFile(folder / "records.jsonl").read()
-    assert len(records) == 120 + 20 + 8 + 3 + 2
+    assert len(records) == 120 + 20 + 12 + 3 + 2
     assert {record["status"] for record in records} == {"done"}
 
 

@@ -102,12 +102,13 @@ def _summary(found: Sequence[Comparison]) -> str:
     first = [comparison for comparison in found if comparison.agrees]
     second = [c for c in found if not c.agrees and c.elsewhere]
     forks = [c for c in found if c.method == "FORKS"]
-    close = [c.stream for c in forks if c.agrees]
-    told = f"it does on {'; '.join(close)}" if close else "it does nowhere"
+    close = "; ".join(c.stream for c in forks if c.agrees) or "none"
+    apart = "; ".join(c.stream for c in forks if not c.agrees) or "none"
     return (
         "All as the paper counts. `off by` is the difference in printed standard deviations, and a "
         f"rate agrees if it is off by at most one. With the authors' widths {len(first)} of "
         f"{len(found)} printed rates agree; {len(second)} more do in another regime, which the "
         "last column names: the sizes of the authors' driver, or the best width of the grid, which "
-        f"is a choice made in hindsight. FORKS with the authors' widths: {told}."
+        "is a choice made in hindsight, so that to agree there is weak evidence. FORKS with the "
+        f"authors' widths agrees on these streams: {close}. It does not on these: {apart}."
     )

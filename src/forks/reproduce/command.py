@@ -20,6 +20,7 @@ from forks.reproduce.report import (
     plan_tables,
     rate_tables,
     table,
+    table_1,
     theta_table,
     update_time_table,
 )
@@ -48,7 +49,7 @@ CHAPTERS = {
         "widths: bandwidth 50 for SkeGD and FORKS, 8 for the others. Best width: the bandwidth of "
         "the grid with the lowest rate, for each method. One width for all: the one with the "
         "lowest mean over methods. Time and points are those at the best width, every round.",
-        lambda records: rate_tables(records, "table1"),
+        table_1,
         tabular=True,
     ),
     "adversarial": Chapter(
@@ -63,9 +64,10 @@ CHAPTERS = {
         "TISVD against a full SVD, over the update cycle",
         "FORKS as released on cod-rna, s_p 150, s_m 100, k 15, bandwidth 50, an update round every "
         "theta N rounds with loss. The same recursion, dense: at each update the matrix of rank k "
-        "plus the change is decomposed by a dense solver and cut to k, so what TISVD loses to the "
-        "full SVD beyond that is arithmetic, and the rest is truncation. More pairs: TISVD keeps "
-        "more than k inside, and the map still uses k (`extra_rank`).",
+        "plus the change is decomposed by a dense solver and cut to k; where TISVD agrees with "
+        "it, what TISVD loses to the full SVD is truncation and not arithmetic. More pairs: TISVD "
+        "keeps more than k inside, and the map still uses k (`extra_rank`); all three numbers of "
+        "pairs that were played are shown.",
         theta_table,
         draw_theta,
     ),

@@ -18,7 +18,9 @@ except ModuleNotFoundError as error:
 _COLOURS = {
     "tisvd": "#1f5fbf",
     "recursive": "#d9822b",
-    "tisvd, more pairs": "#2f8f5b",
+    "tisvd + 15": "#8fcfa9",
+    "tisvd + 30": "#2f8f5b",
+    "tisvd + 60": "#14532d",
     "svd": "#6b7079",
     "TISVD": "#1f5fbf",
     "RandomizedSVD": "#6b7079",

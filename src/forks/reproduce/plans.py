@@ -23,7 +23,7 @@ ROWS = {  # of the data sets of table 1
 _SMALL = 10_000  # rows up to which B = 50
 GRID = tuple(0.5 * i for i in range(-10, 15))  # bandwidths 2^p
 THETAS = (0.5, 0.3, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0005)
-EXTRA_RANK = 30  # pairs that one of the lines over theta keeps beyond k = 15
+EXTRA_RANKS = (15, 30, 60)  # pairs that lines over theta keep beyond k = 15
 
 
 class Effort(NamedTuple):
@@ -117,16 +117,17 @@ def adversarial_game(effort: Effort) -> Iterator[Run]:
 def theta(effort: Effort) -> Iterator[Run]:
     """TISVD against decompositions from scratch, over the update cycle theta N (figure 2).
 
-    Two more lines tell where the difference comes from: the recursion of TISVD in dense
-    arithmetic, and TISVD that keeps more pairs than the map uses.
+    More lines tell where the difference comes from: the recursion of TISVD in dense arithmetic,
+    and TISVD that keeps more pairs than the map uses.
     """
     sketch = {"buffer": 200, "sketch_size": 150, "n_landmarks": 100, "rank": 15}
     kinds: dict[str, dict[str, Any]] = {
         "tisvd": {"decomposition": "tisvd"},
         "svd": {"decomposition": "svd"},
         "recursive": {"decomposition": "recursive"},
-        "tisvd, more pairs": {"decomposition": "tisvd", "extra_rank": EXTRA_RANK},
     }
+    for extra in EXTRA_RANKS:
+        kinds[f"tisvd + {extra}"] = {"decomposition": "tisvd", "extra_rank": extra}
     for share in effort.thetas:
         for permutation in range(effort.permutations):
             for kind, choice in kinds.items():

@@ -16,7 +16,7 @@ import numpy as np
 
 from forks.reproduce.document import Block, Bullets, Heading, Paragraph, Table
 from forks.reproduce.paper import WITHOUT_CHANCE, Printed, authors_bandwidth, printed
-from forks.reproduce.plans import EXTRA_RANK, GRID
+from forks.reproduce.plans import EXTRA_RANKS, GRID
 from forks.reproduce.records import Record
 from forks.reproduce.runs import DONE
 from forks.streams.datasets import describe, names
@@ -229,6 +229,45 @@ def _without_chance(own: Sequence[Line]) -> list[Block]:
     ]
 
 
+def two_stage_table(records: Iterable[Record]) -> list[Block]:
+    """Write what is behind the rates of the two-stage methods of table 1."""
+    streams: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for record in done(records, "table1"):
+        method = record["method"]
+        if record["warm_up_rounds"] and _bandwidth(record) == authors_bandwidth(method):
+            streams[record["data"]][method].append(record)
+    rows = []
+    groups = [(data, *pair) for data, by_method in streams.items() for pair in by_method.items()]
+    for data, method, own in groups:
+        minority = 100.0 * float(np.mean([r["minority"] / r["n_rows"] for r in own]))
+        rates = (float(np.mean([rate(r) for r in own])) for rate in (as_published, every_round))
+        plus = 100.0 * float(np.mean([r["share_of_plus"] for r in own]))
+        counts = (float(np.mean([r[name] for r in own])) for name in ("warm_up_rounds", "updates"))
+        told = (*rates, minority, plus, *counts)
+        rows.append([data, method, *(f"{number:.2f}" for number in told)])
+    header = [
+        "stream",
+        "method",
+        "as the paper counts",
+        "every round",
+        "majority class",
+        "% answers +1, last 1,000 rounds",
+        "rounds of stage one",
+        "map updates",
+    ]
+    return [Table(header, rows, 2)] if rows else []
+
+
+def table_1(records: Sequence[Record]) -> list[Block]:
+    """Write the tables of table 1, and what is behind those of the two-stage methods."""
+    blocks = rate_tables(records, "table1")
+    behind = two_stage_table(records)
+    if behind:
+        blocks.append(Heading(3, "What is behind the rates of the two-stage methods"))
+        blocks.append(Paragraph("Means over permutations, with the authors' widths."))
+    return blocks + behind
+
+
 def table(records: Iterable[Record], experiment: str) -> str:
     """Write the lines of an experiment as CSV."""
     out = io.StringIO()
@@ -252,12 +291,13 @@ class ThetaPoint(NamedTuple):
     updates: float  # mean number of update rounds
     rates: dict[str, Cell]  # every round, by decomposition
     seconds: dict[str, float]
+    orders: dict[str, dict[int, float]]  # rates by permutation
 
 
 DECOMPOSITIONS = {  # by the names of the runs
     "tisvd": "TISVD",
     "recursive": "the same recursion, dense",
-    "tisvd, more pairs": f"TISVD, {EXTRA_RANK} more pairs",
+    **{f"tisvd + {extra}": f"TISVD, {extra} more pairs" for extra in EXTRA_RANKS},
     "svd": "full SVD",
 }
 
@@ -277,6 +317,10 @@ def theta_points(records: Iterable[Record]) -> list[ThetaPoint]:
                 float(np.mean([record["updates"] for record in own])),
                 {kind: _cell(runs, every_round) for kind, runs in by_kind.items()},
                 {k: float(np.median([r["seconds"] for r in runs])) for k, runs in by_kind.items()},
+                {
+                    k: {r["permutation"]: every_round(r) for r in runs}
+                    for k, runs in by_kind.items()
+                },
             )
         )
     return points
@@ -303,7 +347,7 @@ def theta_table(records: Iterable[Record]) -> list[Block]:
     differences = [
         _largest_difference(points, "tisvd", "recursive"),
         _largest_difference(points, "tisvd", "svd"),
-        _largest_difference(points, "tisvd, more pairs", "svd"),
+        *(_largest_difference(points, f"tisvd + {extra}", "svd") for extra in EXTRA_RANKS),
     ]
     return [
         Paragraph("Mistakes in %, every round counted:"),
@@ -315,17 +359,20 @@ def theta_table(records: Iterable[Record]) -> list[Block]:
 
 
 def _largest_difference(points: Sequence[ThetaPoint], kind: str, other: str) -> str:
-    found = [
-        (point.rates[kind].mean - point.rates[other].mean, point.theta)
-        for point in points
-        if kind in point.rates and other in point.rates
-    ]
+    """Tell where two decompositions differ most, order by order of the rows."""
+    found = []
+    for point in points:
+        ours, theirs = point.orders.get(kind, {}), point.orders.get(other, {})
+        differences = [ours[order] - theirs[order] for order in ours.keys() & theirs.keys()]
+        if differences:
+            error = float(np.std(differences)) / len(differences) ** 0.5
+            found.append((float(np.mean(differences)), error, point.theta))
     if not found:
         return ""
-    largest, theta = max(found, key=lambda pair: abs(pair[0]))
+    largest, error, theta = max(found, key=lambda difference: abs(difference[0]))
     return (
         f"{DECOMPOSITIONS[kind]} against {DECOMPOSITIONS[other]}: at most {abs(largest):.2f} "
-        f"points apart ({largest:+.2f} at theta {theta:.2g})."
+        f"points apart ({largest:+.2f} at theta {theta:.2g}, standard error {error:.2f})."
     )
 
 
