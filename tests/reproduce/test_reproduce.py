@@ -238,7 +238,7 @@ def reproduced(tmp_path_factory):
         "table1": lambda effort: (r for r in plans.table_1(effort) if plans.ROWS[r.data] < 5_000),
         "adversarial": lambda e: (r for r in plans.adversarial_game(e) if r.data == "german"),
         "theta": lambda e: (Run(**{**r.__dict__, "rows": 5_000}) for r in plans.theta(e)),
-        "updates": plans.update_times,
+        "updates": lambda e: (Run(**{**r.__dict__, "rows": 3_000}) for r in plans.update_times(e)),
         "tisvd": plans.decompositions,
     }
     patch = pytest.MonkeyPatch()

@@ -66,8 +66,7 @@ CHAPTERS = {
         "theta N rounds with loss. The same recursion, dense: at each update the matrix of rank k "
         "plus the change is decomposed by a dense solver and cut to k; where TISVD agrees with "
         "it, what TISVD loses to the full SVD is truncation and not arithmetic. More pairs: TISVD "
-        "keeps more than k inside, and the map still uses k (`extra_rank`); all three numbers of "
-        "pairs that were played are shown.",
+        "keeps more than k inside, and the map still uses k (`extra_rank`).",
         theta_table,
         draw_theta,
     ),
