@@ -1,6 +1,9 @@
 """Plans of the user's."""
 
 import json
+import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,8 +66,6 @@ def test_lists_stand_for_all_combinations(folder):
 
 
 def test_json_says_the_same(folder):
-    import tomllib
-
     (folder / "plan.json").write_text(json.dumps(tomllib.loads(PLAN)))
     assert read_plan(folder / "plan.json") == read_plan(folder / "plan.toml")
 
@@ -126,3 +127,13 @@ def test_a_plan_file_that_is_not_there_is_named(folder):
     result = reproduce(folder / "other.json", folder / "out")
     assert result.exit_code == 2
     assert "there is no plan file" in result.stderr
+
+
+def test_the_example_of_the_documentation_is_a_plan(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+    (example,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "plan.toml").write_text(example)
+    (tmp_path / "my-rows.csv").write_text("a,label\n1,0\n2,1\n")
+    runs = read_plan(tmp_path / "plan.toml")
+    assert len(runs) == 2 * 5 * 3
+    assert {run.rows for run in runs} == {1000}
