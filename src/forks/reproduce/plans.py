@@ -8,6 +8,7 @@ Every bandwidth of the grid is played; the report picks from them.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from forks.reproduce.large import flights, kuairec
 from forks.reproduce.runs import Run
 
 ROWS = {  # of the data sets of table 1
@@ -30,11 +31,18 @@ class Effort(NamedTuple):
     powers: tuple[float, ...] = GRID
     thetas: tuple[float, ...] = THETAS
     updates: tuple[int, ...] = (500, 1_000, 5_000, 10_000, 50_000)
+    budgets: tuple[int, ...] | None = None  # on the large streams, None for all of their plans
+    rows: int = 0  # of the large streams, 0 for all
 
 
 FULL = Effort()
 QUICK = Effort(
-    permutations=3, powers=(1.0, 3.0, 5.0, 6.0), thetas=(0.3, 0.05, 0.005), updates=(500, 2_000)
+    permutations=3,
+    powers=(1.0, 3.0, 5.0, 6.0),
+    thetas=(0.3, 0.05, 0.005),
+    updates=(500, 2_000),
+    budgets=(100, 500),
+    rows=100_000,
 )
 
 
@@ -135,4 +143,6 @@ EXPERIMENTS: dict[str, Callable[[Effort], Iterator[Run]]] = {
     "adversarial": adversarial_game,
     "theta": theta,
     "tisvd": decompositions,
+    "flights": lambda effort: flights(effort.budgets, effort.rows),
+    "kuairec": lambda effort: kuairec(effort.budgets, effort.rows),
 }

@@ -1,7 +1,7 @@
 """The benchmark data sets, read from `$FORKS_DATA` or from the user's cache folder."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from sklearn.datasets import load_svmlight_file
 
 from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
 from forks.streams._registry import REGISTRY, DataFile, DataSet
+from forks.streams.flights import keep_flights, read_flights
 from forks.streams.readers import read_csv, read_libsvm
 from forks.typing import Counter, Vector
 
@@ -24,6 +25,7 @@ __all__ = [
     "order",
     "paths",
     "permutations",
+    "prepare",
     "read",
     "read_permutations",
     "stream",
@@ -65,9 +67,12 @@ def load(name: str) -> tuple[Any, Vector]:
     """Give the rows and the labels, -1 or +1, of a data set in the order of its files.
 
     Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
-    targets instead of labels.
+    targets instead of labels. Flights are encoded by `forks.streams.flights`.
     """
     entry = _of_numbers(name)
+    if entry.time_order:
+        chunks = list(stream(name))
+        return np.concatenate([X for X, _ in chunks]), np.concatenate([y for _, y in chunks])
     files = [_path(name, file) for file in entry.files]
     if entry.format == "csv":
         table = np.loadtxt(files[0], delimiter=",")
@@ -96,9 +101,23 @@ def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
     return _chunks(entry, [_path(name, file) for file in entry.files], chunk)
 
 
+def prepare(name: str) -> Callable[[int], Iterator[Chunk]]:
+    """Do once what many passes need; give a function that makes the stream in chunks of a size.
+
+    For flights-3m a copy that is read twenty times as fast is left in the user's cache folder.
+    """
+    entry = _of_numbers(name)
+    if entry.format == "flights":
+        kept = keep_flights(_path(name, entry.files[0]), cache_folder())
+        return lambda chunk: read_flights(kept, chunk=chunk)
+    return lambda chunk: stream(name, chunk)
+
+
 def _chunks(entry: DataSet, files: list[Path], chunk: int) -> Iterator[Chunk]:
     for path in files:
-        if entry.format == "csv":
+        if entry.format == "flights":
+            yield from read_flights(path, chunk=chunk)
+        elif entry.format == "csv":
             for X, y in read_csv(path, target=-1, header=False, chunk=chunk):
                 yield X, _signs(y)
         else:
