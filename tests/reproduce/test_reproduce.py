@@ -285,11 +285,8 @@ def test_failed_runs_stand_in_the_report(tmp_path):
 @pytest.mark.parametrize("what", ["table9", ""])
 def test_an_unknown_experiment_is_named(what):
     result = CliRunner().invoke(main, ["reproduce", what])
-    assert result.exit_code == 1
-    assert (
-        f"WHAT must be one of table1, adversarial, theta, tisvd or all, got {what!r}"
-        in result.output
-    )
+    assert result.exit_code == 2
+    assert f"WHAT must be one of {', '.join(EXPERIMENTS)} or all, got {what!r}" in result.output
 
 
 @pytest.mark.needs_data

@@ -5,7 +5,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
@@ -131,12 +131,13 @@ def _decompose(run: Run) -> Record:
 def _learn(run: Run) -> Record:
     """Play chunk by chunk; the clock of learning stands while a chunk is read and counted."""
     learner = run.make_learner()
-    chunks = _chunks(run)
-    chunk: Chunk | None = next(chunks)
-    assert chunk is not None
+    tally, cost = _Tally(), _Cost()
+    chunks = cost.reading(_chunks(run))
+    chunk = next(chunks, None)
+    if chunk is None:
+        raise ValueError(f"{run.data} has no rows")
     _compile(learner, chunk[0])
     engine = Engine(learner, chunk[0].shape[1], 1, np.random.default_rng(run.permutation))
-    tally, cost = _Tally(), _Cost()
     while chunk is not None:
         X, y = chunk
         start = time.process_time()
@@ -144,9 +145,7 @@ def _learn(run: Run) -> Record:
         cost.seconds += time.process_time() - start
         tally.count(scores, y, learner.rounds_since_switch(engine.memory))
         cost.resident.append(_resident_bytes())
-        start = time.process_time()
         chunk = next(chunks, None)
-        cost.read_seconds += time.process_time() - start
     outcome = {
         **tally.told(),
         "seconds": cost.seconds,
@@ -166,6 +165,16 @@ class _Cost:
     seconds: float = 0.0
     read_seconds: float = 0.0
     resident: list[int] = field(default_factory=list)
+
+    def reading(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Give chunks on, and add up the time that they take to come."""
+        while True:
+            start = time.process_time()
+            chunk = next(chunks, None)
+            self.read_seconds += time.process_time() - start
+            if chunk is None:
+                return
+            yield chunk
 
 
 @dataclass
@@ -238,6 +247,13 @@ def _orders(name: str) -> Any:
 def _is_stream(name: str) -> bool:
     """Is it a data set that is played chunk by chunk, in its own order?"""
     return name in names(None) and describe(name).time_order
+
+
+def check_streams(runs: Iterable[Run]) -> None:
+    """Raise what is wrong with the files of large streams, before the first run is played."""
+    for name in dict.fromkeys(run.data for run in runs):
+        if _is_stream(name):
+            _prepared(name)
 
 
 @lru_cache(maxsize=1)

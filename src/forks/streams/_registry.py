@@ -225,18 +225,26 @@ _ENTRIES = (
     ),
     DataSet(
         name="kuairec",
-        files=(DataFile(name="small_matrix.csv", rows=4_676_570, sha256=None, text_sha256=None),),
+        files=(
+            DataFile(
+                name="kuairec/small_matrix.csv", rows=4_676_570, sha256=None, text_sha256=None
+            ),
+        ),
         features=212,
         task="either",
         licence="CC BY-SA 4.0",
-        source="KuaiRec 2.0, https://kuairec.com, folder data of KuaiRec.zip",
+        source="the folder data of KuaiRec.zip, version 2.0, from https://kuairec.com",
         format="kuairec",
         time_order=True,
         rows_given=4_494_578,
         side_files=(
-            DataFile(name="user_features.csv", rows=7_176, sha256=None, text_sha256=None),
-            DataFile(name="item_categories.csv", rows=10_728, sha256=None, text_sha256=None),
-            DataFile(name="item_daily_features.csv", rows=343_341, sha256=None, text_sha256=None),
+            DataFile(name="kuairec/user_features.csv", rows=7_176, sha256=None, text_sha256=None),
+            DataFile(
+                name="kuairec/item_categories.csv", rows=10_728, sha256=None, text_sha256=None
+            ),
+            DataFile(
+                name="kuairec/item_daily_features.csv", rows=343_341, sha256=None, text_sha256=None
+            ),
         ),
     ),
     DataSet(

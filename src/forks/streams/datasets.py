@@ -12,6 +12,7 @@ from sklearn.datasets import load_svmlight_file
 from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
 from forks.streams._registry import REGISTRY, DataFile, DataSet
 from forks.streams.flights import keep_flights, read_flights
+from forks.streams.kuairec import KuaiRec
 from forks.streams.readers import read_csv, read_libsvm
 from forks.typing import Counter, Vector
 
@@ -51,7 +52,7 @@ def describe(name: str) -> DataSet:
 def paths(name: str) -> list[Path]:
     """Give the paths of a data set's files, those to be joined with its rows last."""
     entry = describe(name)
-    return [_path(name, file) for file in (*entry.files, *entry.side_files)]
+    return _paths(entry, (*entry.files, *entry.side_files))
 
 
 def at_hand(name: str) -> bool:
@@ -73,7 +74,7 @@ def load(name: str) -> tuple[Any, Vector]:
     if entry.time_order:
         chunks = list(stream(name))
         return np.concatenate([X for X, _ in chunks]), np.concatenate([y for _, y in chunks])
-    files = [_path(name, file) for file in entry.files]
+    files = _paths(entry, entry.files)
     if entry.format == "csv":
         table = np.loadtxt(files[0], delimiter=",")
         return np.ascontiguousarray(table[:, :-1]), _signs(table[:, -1])
@@ -98,18 +99,23 @@ def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
     """
     check_count("chunk", chunk)
     entry = _of_numbers(name)
-    return _chunks(entry, [_path(name, file) for file in entry.files], chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks(chunk)
+    return _chunks(entry, _paths(entry, entry.files), chunk)
 
 
 def prepare(name: str) -> Callable[[int], Iterator[Chunk]]:
     """Do once what many passes need; give a function that makes the stream in chunks of a size.
 
-    For flights-3m a copy that is read twenty times as fast is left in the user's cache folder.
+    A copy of flights-3m that is read fast is left in the user's cache folder; of kuairec what
+    `forks.streams.kuairec` keeps of its rows stays in memory.
     """
     entry = _of_numbers(name)
     if entry.format == "flights":
-        kept = keep_flights(_path(name, entry.files[0]), cache_folder())
+        kept = keep_flights(paths(name)[0], cache_folder())
         return lambda chunk: read_flights(kept, chunk=chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks
     return lambda chunk: stream(name, chunk)
 
 
@@ -163,7 +169,7 @@ def permutations(name: str) -> NDArray[np.int64]:
     if entry.permutations is None:
         known = [name for name, other in REGISTRY.items() if other.permutations]
         raise ValueError(f"no published orders of {name!r}, only of {' and '.join(known)}")
-    return read_permutations(_path(name, entry.permutations), entry.rows)
+    return read_permutations(_paths(entry, (entry.permutations,))[0], entry.rows)
 
 
 def published_orders(data: str) -> NDArray[np.int64]:
@@ -234,14 +240,22 @@ def find(file: DataFile, folders: Sequence[Path] | None = None) -> Path | None:
     return next(filter(Path.is_file, candidates), None)
 
 
-def _path(name: str, file: DataFile) -> Path:
-    path = find(file)
-    if path is not None:
-        return path
+def _paths(entry: DataSet, files: Sequence[DataFile]) -> list[Path]:
+    """Give the paths of files of a data set, or say which are missing and how to get them."""
+    found = [find(file) for file in files]
+    missing = [file for file, path in zip(files, found, strict=True) if path is None]
+    if not missing:
+        return [path for path in found if path is not None]
+    names = ", ".join(file.name for file in missing)
+    one = len(missing) == 1
     places = " or ".join(map(str, _folders()))
-    hint = f", or run `forks data fetch {name}`" if file.address else ""
+    if all(file.address for file in missing):
+        hint = f", or run `forks data fetch {entry.name}`"
+    else:
+        hint = f" (from: {entry.source})"
     if "FORKS_DATA" not in os.environ:
-        hint += ", or set FORKS_DATA to the folder that has it"
+        hint += f", or set FORKS_DATA to the folder that has {'it' if one else 'them'}"
     raise FileNotFoundError(
-        f"data set {name!r} needs the file {file.name}: put it in {places}{hint}"
+        f"data set {entry.name!r} needs the file{'' if one else 's'} {names}: "
+        f"put {'it' if one else 'them'} in {places}{hint}"
     )

@@ -287,8 +287,8 @@ def _encode(minutes, delays, distances, origins, destinations, shares, counts, w
     for i in range(len(minutes)):
         origin, destination = origins[i], destinations[i]
         if counts[0] < minutes[i]:
-            # all that wait have landed within _WAIT minutes of the clock
-            for minute in range(max(counts[0], minutes[i] - _WAIT) + 1, minutes[i] + 1):
+            # after a pause in the stream: all that wait land within _WAIT minutes of the clock
+            for minute in range(counts[0] + 1, min(counts[0] + _WAIT, minutes[i]) + 1):
                 place = heads[minute % _WAIT]
                 if place < 0:
                     continue
