@@ -15,15 +15,19 @@ MATRIX_COLUMNS = [
     "watch_ratio",
 ]
 USER_COLUMNS = [
-    *[
-        "user_id",
-        "user_active_degree",
-        "is_lowactive_period",
-        "is_live_streamer",
-        "is_video_author",
-    ],
-    *["follow_user_num", "follow_user_num_range", "fans_user_num", "fans_user_num_range"],
-    *["friend_user_num", "friend_user_num_range", "register_days", "register_days_range"],
+    "user_id",
+    "user_active_degree",
+    "is_lowactive_period",
+    "is_live_streamer",
+    "is_video_author",
+    "follow_user_num",
+    "follow_user_num_range",
+    "fans_user_num",
+    "fans_user_num_range",
+    "friend_user_num",
+    "friend_user_num_range",
+    "register_days",
+    "register_days_range",
     *(f"onehot_feat{i}" for i in range(18)),
 ]
 DAY_COLUMNS = [

@@ -21,7 +21,13 @@ from forks.reproduce.large import flights, kuairec
 from forks.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort
 from forks.reproduce.records import RecordFile
 from forks.reproduce.runs import Run, play
-from forks.reproduce.trade_off import LOSSES, draw_trade_off, trade_off_lines, trade_off_table
+from forks.reproduce.trade_off import (
+    LOSSES,
+    draw_trade_off,
+    trade_off_lines,
+    trade_off_points,
+    trade_off_table,
+)
 from forks.streams.flights import ROW, read_flights
 from forks_against_oracle import engine_run
 from made_up_kuairec import write_kuairec
@@ -59,7 +65,9 @@ def text_of(rows):
 
 
 def few(plan):
-    return lambda effort: (r for r in plan(effort.budgets, effort.rows) if r.method in FEW)
+    return lambda effort: (
+        r for r in plan(effort.budgets, effort.rows) if r.method in FEW and r.permutation == 0
+    )
 
 
 @pytest.fixture
@@ -81,10 +89,21 @@ def put_flights(folder, text):
 
 def test_the_plans_have_the_sizes_of_the_authors_driver():
     plan = list(EXPERIMENTS["flights"](FULL))
-    methods = {run.method for run in plan}
+    first = [r for r in plan if r.permutation == 0 and not r.method.endswith("step/10")]
+    methods = {run.method for run in first}
     assert len(methods) == 10  # nine, and FOGD twice
     with_loss = len(methods) - 3 - 1
-    assert len(plan) == 5 * 3 + 5 * 2 * with_loss + 2
+    assert len(first) == 5 * 3 + 5 * 2 * with_loss + 2
+    assert len({run.key for run in plan}) == len(plan)
+    for method in {run.method for run in plan}:
+        seeds = {run.permutation for run in plan if run.method == method}
+        nothing_drawn = method.split(",")[0] in ("BPA-S", "Projectron", "NOGD")
+        assert seeds == ({0} if nothing_drawn else {0, 1, 2})
+    tenth = [run for run in plan if run.method.endswith("step/10")]
+    assert {run.arguments["loss"] for run in tenth} == {"squared_hinge"}
+    for run in tenth:
+        learner = run.make_learner()
+        assert (learner.eta if "FOGD" in run.method else learner.step_size) == 0.02
     assert FORKS_RUN.make_learner() == FORKS.as_released(
         kernel=Gaussian(2.5),
         buffer=100,
@@ -115,6 +134,7 @@ def test_the_plans_have_the_sizes_of_the_authors_driver():
         range(100, 501, 50)
     )
     assert {run.rows for run in plan} == {0}
+    assert {run.permutation for run in plan} == {0}
     quick = list(EXPERIMENTS["kuairec"](QUICK))
     assert {run.rows for run in quick} == {100_000}
     assert {run.arguments.get("budget") for run in quick if run.method == "RBP"} == {100, 500}
@@ -342,6 +362,28 @@ def test_the_figure_has_a_curve_for_each_method_and_loss(reported):
     played = [r for r in own if r["method"] == "FORKS" and r["arguments"]["loss"] == "hinge"]
     assert sorted(hinge.get_xdata()) == sorted(r["seconds"] for r in played)
     assert sorted(hinge.get_ydata()) == sorted(100.0 * r["mistakes"] / 400 for r in played)
+
+
+def test_seeds_are_summed_up(reported):
+    out, _ = reported
+    own = [r for r in RecordFile(out / "records.jsonl").read() if r["experiment"] == "flights"]
+    (first,) = [
+        r
+        for r in own
+        if r["method"] == "FORKS"
+        and r["arguments"]["loss"] == "hinge"
+        and r["arguments"]["buffer"] == 20
+    ]
+    played = [
+        {**first, "mistakes": 100, "seconds": 1.0},
+        {**first, "mistakes": 140, "seconds": 5.0},
+    ]
+    (point,) = trade_off_points([first | {"mistakes": 120, "seconds": 2.0}, *played])
+    assert (point.seeds, point.every, point.seconds) == (3, 30.0, 2.0)
+    assert point.deviation == pytest.approx(100 * np.std([100, 120, 140]) / 400)
+    assert f"**30.00** ± {point.deviation:.2f}" in trade_off_table(
+        [*played, {**first, "mistakes": 120}]
+    )
 
 
 def test_a_quick_run_does_not_hide_a_full_one(reported):

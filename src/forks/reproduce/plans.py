@@ -33,6 +33,7 @@ class Effort(NamedTuple):
     updates: tuple[int, ...] = (500, 1_000, 5_000, 10_000, 50_000)
     budgets: tuple[int, ...] | None = None  # on the large streams, None for all of their plans
     rows: int = 0  # of the large streams, 0 for all
+    seeds: int = 3  # on the flights
 
 
 FULL = Effort()
@@ -43,6 +44,7 @@ QUICK = Effort(
     updates=(500, 2_000),
     budgets=(100, 500),
     rows=100_000,
+    seeds=1,
 )
 
 
@@ -143,6 +145,6 @@ EXPERIMENTS: dict[str, Callable[[Effort], Iterator[Run]]] = {
     "adversarial": adversarial_game,
     "theta": theta,
     "tisvd": decompositions,
-    "flights": lambda effort: flights(effort.budgets, effort.rows),
+    "flights": lambda effort: flights(effort.budgets, effort.rows, effort.seeds),
     "kuairec": lambda effort: kuairec(effort.budgets, effort.rows),
 }

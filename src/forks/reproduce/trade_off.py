@@ -2,8 +2,11 @@
 
 import csv
 import io
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from forks.reproduce.figures import Figure, finish
 from forks.reproduce.records import Record
@@ -22,56 +25,69 @@ _COLOURS = {
     "SkeGD": "#d1495b",
     "PROS-N-KONS": "#22262b",
     "FORKS": "#1f5fbf",
+    "FOGD, B/4, step/10": "#8fc9ab",
+    "NOGD, step/10": "#a34fb0",
+    "SkeGD, step/10": "#d1495b",
 }
 _OTHER = "#9aa0a6"
 
 
 class Point(NamedTuple):
-    """One method with one budget and one loss."""
+    """One method with one budget and one loss: means over its seeds, of seconds the median."""
 
     method: str
     loss: str | None  # None for a method that has none
     budget: int | None  # None for a method that chooses its points itself
     rounds: int
+    seeds: int
     every: float  # mistake rate in %, every round counted
+    deviation: float  # of it, over seeds
     published: float  # as the paper counts
     majority: float  # of the answer that is always the same
     seconds: float
     read_seconds: float
-    points: int
-    updates: int
-    resident_first: int
-    resident_peak: int
+    points: float
+    updates: float
+    growth: int  # bytes that the process grew by after the first chunk, at most
 
 
 def trade_off_points(records: Iterable[Record]) -> list[Point]:
-    """Give a point for each record, in the order of the plan: by loss, method and budget."""
-    found = []
+    """Sum up the records; points are in the order of rounds, loss, method and budget."""
+    groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in records:
-        if record["status"] != DONE:
-            continue
-        arguments = record["arguments"]
-        found.append(
-            Point(
-                record["method"],
-                arguments.get("loss"),
-                arguments.get("budget", arguments.get("buffer")),
-                record["n_rows"],
-                every_round(record),
-                as_published(record),
-                100.0 * record["minority"] / record["n_rows"],
-                record["seconds"],
-                record["read_seconds"],
-                record["stored_points"],
-                record["updates"],
-                record["resident_bytes_first"],
-                record["resident_bytes_peak"],
-            )
-        )
-    methods = list(_COLOURS) + sorted({p.method for p in found} - _COLOURS.keys())
+        if record["status"] == DONE:
+            own = record["arguments"]
+            size = own.get("budget", own.get("buffer"))
+            groups[record["n_rows"], own.get("loss"), record["method"], size].append(record)
+    methods = list(_COLOURS) + sorted({method for _, _, method, _ in groups} - _COLOURS.keys())
+    points = [_point(key, group) for key, group in groups.items()]
     return sorted(
-        found,
-        key=lambda p: (p.rounds, p.loss or "", methods.index(p.method), p.budget or 0),
+        points, key=lambda p: (p.rounds, p.loss or "", methods.index(p.method), p.budget or 0)
+    )
+
+
+def _point(key: tuple[Any, ...], records: Sequence[Record]) -> Point:
+    rounds, loss, method, budget = key
+
+    def mean(name: str) -> float:
+        return float(np.mean([record[name] for record in records]))
+
+    rates = [every_round(record) for record in records]
+    return Point(
+        method,
+        loss,
+        budget,
+        rounds,
+        len(records),
+        float(np.mean(rates)),
+        float(np.std(rates)),
+        float(np.mean([as_published(record) for record in records])),
+        100.0 * mean("minority") / rounds,
+        float(np.median([record["seconds"] for record in records])),
+        mean("read_seconds"),
+        mean("stored_points"),
+        mean("updates"),
+        max(r["resident_bytes_peak"] - r["resident_bytes_first"] for r in records),
     )
 
 
@@ -81,7 +97,7 @@ def trade_off_table(records: Sequence[Record]) -> str:
     parts = []
     for rounds in sorted({p.rounds for p in points}):
         played = [p for p in points if p.rounds == rounds]
-        growth = max(p.resident_peak - p.resident_first for p in played)
+        growth = max(p.growth for p in played)
         parts += [
             f"{rounds:,} rounds; always the majority class: {played[0].majority:.2f} % mistakes. "
             f"Reading and encoding: {min(p.read_seconds for p in played):.2f} to "
@@ -99,19 +115,22 @@ def trade_off_table(records: Sequence[Record]) -> str:
 
 def _table(points: Sequence[Point]) -> list[str]:
     best = min(p.every for p in points)
-    lines = ["| | B | every round | as the paper counts | s | µs a round | points | map updates |"]
-    lines += ["| --- | --: | --: | --: | --: | --: | --: | --: |"]
+    lines = [
+        "| | B | seeds | every round | as the paper counts | s | µs a round | points | updates |"
+    ]
+    lines += ["| --- | --: | --: | --: | --: | --: | --: | --: | --: |"]
     for p in points:
         every = f"**{p.every:.2f}**" if p.every == best else f"{p.every:.2f}"
         cells = [
             p.method,
             "" if p.budget is None else str(p.budget),
-            every,
+            str(p.seeds),
+            f"{every} ± {p.deviation:.2f}" if p.seeds > 1 else every,
             f"{p.published:.2f}",
             f"{p.seconds:.3g}",
             f"{1e6 * p.seconds / p.rounds:.2f}",
-            str(p.points),
-            str(p.updates),
+            f"{p.points:.0f}",
+            f"{p.updates:.0f}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return [*lines, ""]
@@ -149,6 +168,8 @@ def draw_trade_off(records: Sequence[Record]) -> Figure:
                 "marker": "o",
             }
             look |= {"linewidth": 2.4 if method == "FORKS" else 1.2, "markersize": 4}
+            if method.endswith("step/10"):
+                look |= {"linestyle": ":", "marker": "s"}
             over_time.plot([p.seconds for p in curve], [p.every for p in curve], **look)
             _over_budgets(over_budget, curve, own, "every", look)
             _over_budgets(cost, curve, own, "seconds", look)
@@ -162,7 +183,13 @@ def draw_trade_off(records: Sequence[Record]) -> Figure:
         finish(cost, "budget B", "seconds of learning")
         for axes in (over_time, over_budget, cost):
             axes.get_legend().remove()  # one for all of them, beside
-    handles, names = rows[0][0].get_legend_handles_labels()
+    legends = [row.get_legend_handles_labels() for row in rows[0]]
+    named = {
+        name: handle
+        for handles, names in legends
+        for handle, name in zip(handles, names, strict=True)
+    }
+    handles, names = list(named.values()), list(named)
     figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=9)
     return figure
 

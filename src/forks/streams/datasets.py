@@ -252,7 +252,7 @@ def _paths(entry: DataSet, files: Sequence[DataFile]) -> list[Path]:
     if all(file.address for file in missing):
         hint = f", or run `forks data fetch {entry.name}`"
     else:
-        hint = f" (from: {entry.source})"
+        hint = f" (source: {entry.source})"
     if "FORKS_DATA" not in os.environ:
         hint += f", or set FORKS_DATA to the folder that has {'it' if one else 'them'}"
     raise FileNotFoundError(
