@@ -20,9 +20,10 @@ The counts of a day are those of the whole day, so that a row knows a little of 
 it. That is how the paper played, and it is kept.
 
 The matrix is not sorted, so it must be read whole before its first row can be given. Of a row only
-three positions in the side tables and its label are kept, 13 bytes, and while rows are sorted 8 more
-for the timestamp and 8 for the place. The 212 numbers of a row are put together chunk by chunk. So
-memory is that of the side tables and some 30 bytes a row at most, never that of the features.
+three positions in the side tables and its label are kept, 13 bytes, and while rows are sorted 8
+more for the timestamp and 8 for the place. The 212 numbers of a row are put together chunk by
+chunk. So memory is that of the side tables and some 30 bytes a row at most, never that of the
+features.
 """
 
 from collections.abc import Callable, Iterator, Sequence
