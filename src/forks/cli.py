@@ -150,11 +150,12 @@ def reproduce(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="table1, adversarial, theta, updates, tisvd, all, or a plan file (.toml, .json).",
+            help="table1, adversarial, theta, updates, tisvd, flights, kuairec, all, or a plan "
+            "file (.toml, .json).",
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three permutations and a coarse grid.")
+        bool, typer.Option("--quick", help="Three permutations, a coarse grid, fewer rows.")
     ] = False,
     output: Annotated[
         Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for records and report.")

@@ -10,7 +10,7 @@ from forks.reproduce.report import DECOMPOSITIONS, theta_points
 from forks.reproduce.runs import DONE
 
 try:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure
 except ModuleNotFoundError as error:
     needed = "the report draws with matplotlib: pip install 'forks[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
@@ -49,7 +49,7 @@ def draw_theta(records: Sequence[Record]) -> Figure:
     for axes, label in ((rates, "mistakes, %, every round"), (times, "ms per pass")):
         axes.set_xscale("log")
         axes.invert_xaxis()
-        _finish(axes, "theta: update cycle / rounds", label)
+        finish(axes, "theta: update cycle / rounds", label)
     return figure
 
 
@@ -61,11 +61,12 @@ def draw_decompositions(records: Sequence[Record]) -> Figure:
     for method in dict.fromkeys(record["method"] for record in own):
         curve = sorted((r["n_rows"], r["seconds"]) for r in own if r["method"] == method)
         axes.loglog(*zip(*curve, strict=True), color=_COLOURS[method], marker="o", label=method)
-    _finish(axes, "updates", "seconds")
+    finish(axes, "updates", "seconds")
     return figure
 
 
-def _finish(axes: Any, x: str, y: str) -> None:
+def finish(axes: Any, x: str, y: str) -> None:
+    """Name the axes, and give them the look of all figures."""
     axes.set_xlabel(x, color=_INK)
     axes.set_ylabel(y, color=_INK)
     axes.spines[["top", "right"]].set_visible(False)

@@ -9,6 +9,7 @@ grid is played, and that of the authors' code; the report picks from them.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from forks.reproduce.large import flights, kuairec
 from forks.reproduce.paper import DRIVERS_SIZES, authors_bandwidth
 from forks.reproduce.runs import Run
 
@@ -35,6 +36,9 @@ class Effort(NamedTuple):
     updates: tuple[int, ...] = (500, 1_000, 5_000, 10_000, 50_000)
     sketch_sizes: tuple[int, ...] = (150, 300, 500)
     repeats: int = 3  # of what is timed
+    budgets: tuple[int, ...] | None = None  # on the large streams, None for all of their plans
+    rows: int = 0  # of the large streams, 0 for all
+    seeds: int = 3  # on the flights
 
 
 FULL = Effort()
@@ -45,6 +49,9 @@ QUICK = Effort(
     updates=(500, 2_000),
     sketch_sizes=(150, 500),
     repeats=1,
+    budgets=(100, 500),
+    rows=100_000,
+    seeds=1,
 )
 
 
@@ -188,4 +195,6 @@ EXPERIMENTS: dict[str, Callable[[Effort], Iterator[Run]]] = {
     "theta": theta,
     "updates": update_times,
     "tisvd": decompositions,
+    "flights": lambda effort: flights(effort.budgets, effort.rows, effort.seeds),
+    "kuairec": lambda effort: kuairec(effort.budgets, effort.rows),
 }

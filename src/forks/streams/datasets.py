@@ -1,7 +1,7 @@
 """The benchmark data sets, read from `$FORKS_DATA` or from the user's cache folder."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,8 @@ from scipy import sparse
 
 from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
 from forks.streams._registry import REGISTRY, DataFile, DataSet
+from forks.streams.flights import keep_flights, read_flights
+from forks.streams.kuairec import KuaiRec
 from forks.streams.readers import open_labelled, read_csv, read_libsvm
 from forks.typing import Counter, Vector
 
@@ -24,6 +26,7 @@ __all__ = [
     "order",
     "paths",
     "permutations",
+    "prepare",
     "read",
     "read_permutations",
     "read_signs",
@@ -48,7 +51,7 @@ def describe(name: str) -> DataSet:
 def paths(name: str) -> list[Path]:
     """Give the paths of a data set's files, those to be joined with its rows last."""
     entry = describe(name)
-    return [_path(name, file) for file in (*entry.files, *entry.side_files)]
+    return _paths(entry, (*entry.files, *entry.side_files))
 
 
 def at_hand(name: str) -> bool:
@@ -64,7 +67,7 @@ def load(name: str) -> tuple[Any, Vector]:
     """Give the rows and the labels, -1 or +1, of a data set in the order of its files.
 
     Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
-    targets instead of labels.
+    targets instead of labels. Flights are encoded by `forks.streams.flights`.
     """
     X, y = _joined(name, stream(name))
     entry = describe(name)
@@ -98,12 +101,31 @@ def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
     """
     check_count("chunk", chunk)
     entry = _of_numbers(name)
-    return _chunks(entry, [_path(name, file) for file in entry.files], chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks(chunk)
+    return _chunks(entry, _paths(entry, entry.files), chunk)
+
+
+def prepare(name: str) -> Callable[[int], Iterator[Chunk]]:
+    """Do once what many passes need; give a function that makes the stream in chunks of a size.
+
+    A copy of flights-3m that is read fast is left in the user's cache folder; of kuairec what
+    `forks.streams.kuairec` keeps of its rows stays in memory.
+    """
+    entry = _of_numbers(name)
+    if entry.format == "flights":
+        kept = keep_flights(paths(name)[0], cache_folder())
+        return lambda chunk: read_flights(kept, chunk=chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks
+    return lambda chunk: stream(name, chunk)
 
 
 def _chunks(entry: DataSet, files: list[Path], chunk: int) -> Iterator[Chunk]:
     for path in files:
-        if entry.format == "csv":
+        if entry.format == "flights":
+            yield from read_flights(path, chunk=chunk)
+        elif entry.format == "csv":
             for X, y in read_csv(path, target=-1, header=False, chunk=chunk):
                 yield X, _signs(y)
         else:
@@ -158,7 +180,7 @@ def permutations(name: str) -> NDArray[np.int64]:
     if entry.permutations is None:
         known = [name for name, other in REGISTRY.items() if other.permutations]
         raise ValueError(f"no published orders of {name!r}, only of {' and '.join(known)}")
-    return read_permutations(_path(name, entry.permutations), entry.rows)
+    return read_permutations(_paths(entry, (entry.permutations,))[0], entry.rows)
 
 
 def published_orders(data: str) -> NDArray[np.int64]:
@@ -229,14 +251,22 @@ def find(file: DataFile, folders: Sequence[Path] | None = None) -> Path | None:
     return next(filter(Path.is_file, candidates), None)
 
 
-def _path(name: str, file: DataFile) -> Path:
-    path = find(file)
-    if path is not None:
-        return path
+def _paths(entry: DataSet, files: Sequence[DataFile]) -> list[Path]:
+    """Give the paths of files of a data set, or say which are missing and how to get them."""
+    found = [find(file) for file in files]
+    missing = [file for file, path in zip(files, found, strict=True) if path is None]
+    if not missing:
+        return [path for path in found if path is not None]
+    names = ", ".join(file.name for file in missing)
+    one = len(missing) == 1
     places = " or ".join(map(str, _folders()))
-    hint = f", or run `forks data fetch {name}`" if file.address else ""
+    if all(file.address for file in missing):
+        hint = f", or run `forks data fetch {entry.name}`"
+    else:
+        hint = f" (source: {entry.source})"
     if "FORKS_DATA" not in os.environ:
-        hint += ", or set FORKS_DATA to the folder that has it"
+        hint += f", or set FORKS_DATA to the folder that has {'it' if one else 'them'}"
     raise FileNotFoundError(
-        f"data set {name!r} needs the file {file.name}: put it in {places}{hint}"
+        f"data set {entry.name!r} needs the file{'' if one else 's'} {names}: "
+        f"put {'it' if one else 'them'} in {places}{hint}"
     )
