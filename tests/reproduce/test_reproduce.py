@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 pytest.importorskip("forks.reproduce.figures", reason="the report needs matplotlib")
 
 from forks.cli import main
-from forks.kernels import Gaussian
+from forks.kernels import Gaussian, kernel_block
 from forks.learners import FORKS, NOGD, RBP
 from forks.losses import SquaredHinge
 from forks.reproduce import command, plans
-from forks.reproduce.paper import DRIVERS_SIZES, printed
+from forks.reproduce.paper import DRIVERS_SIZES, FLOORED, plain_name, printed
 from forks.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort
 from forks.reproduce.records import RecordFile
 from forks.reproduce.report import as_published, every_round, lines
@@ -28,6 +28,7 @@ from forks.reproduce.runner import missing_runs, play_runs
 from forks.reproduce.runs import Run, play
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run
+from kept_points import kept_points
 
 RBP_RUN = Run(
     experiment="table1",
@@ -68,6 +69,16 @@ def test_learners_are_made_from_their_names():
         for run in EXPERIMENTS[name](QUICK):
             if name != "tisvd":
                 run.make_learner()
+
+
+def test_small_kernel_values_can_be_taken_as_zero():
+    run = Run(**{**RBP_RUN.__dict__, "arguments": {"bandwidth": 1.0, "floor": 1e-3}})
+    kernel = run.make_learner().kernel
+    X = np.array([[0.0], [3.0], [5.0]])
+    plain = kernel_block(Gaussian(1.0), X, kept_points(X), 3)
+    assert 0.0 < plain[0, 2] < 1e-3 < plain[0, 1]
+    expected = np.where(plain >= 1e-3, plain, 0.0)
+    np.testing.assert_array_equal(kernel_block(kernel, X, kept_points(X), 3), expected)
 
 
 @pytest.mark.needs_data
@@ -197,9 +208,10 @@ def test_runs_that_failed_are_played_again():
 def test_the_plans_have_what_the_paper_has():
     table = list(EXPERIMENTS["table1"](FULL))
     grid = {2.0**p for p in np.arange(-5, 7.5, 0.5)}
-    of_text = [run for run in table if not run.method.endswith(DRIVERS_SIZES)]
+    of_text = [run for run in table if run.method == plain_name(run.method)]
     assert len(of_text) == 6 * 20 * (9 * 25 + 2)  # 50 is not in the grid
-    assert len(table) - len(of_text) == 3 * 20 * (3 * 25 + 2)
+    for ending in (DRIVERS_SIZES, FLOORED):  # on the three large sets, on the three small ones
+        assert sum(run.method.endswith(ending) for run in table) == 3 * 20 * (3 * 25 + 2)
     assert {run.arguments["bandwidth"] for run in table} == grid | {50.0}
     wide = {run.method for run in of_text if run.arguments["bandwidth"] == 50.0}
     assert wide == {"SkeGD", "FORKS"}

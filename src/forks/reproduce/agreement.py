@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forks.reproduce.document import Block, Paragraph, Table
-from forks.reproduce.paper import DRIVERS_SIZES, Printed
+from forks.reproduce.paper import DRIVERS_SIZES, FLOORED, Printed, plain_name
 from forks.reproduce.records import Record
 from forks.reproduce.report import Cell, Line, lines
 
@@ -46,15 +46,18 @@ def comparisons(records: Iterable[Record]) -> list[Comparison]:
     by_name = {(line.stream, line.method): line for line in summed}
     found = []
     for (stream, method), line in by_name.items():
-        if line.paper is not None and not method.endswith(DRIVERS_SIZES):
+        if line.paper is not None and method == plain_name(method):
             driver = by_name.get((stream, method + DRIVERS_SIZES))
-            others = _other_regimes(line, driver)
+            floored = by_name.get((stream, method + FLOORED))
+            others = _other_regimes(line, driver, floored)
             found.append(Comparison(stream, method, line.paper, line.authors, others))
     return found
 
 
-def _other_regimes(line: Line, driver: Line | None) -> dict[str, Cell]:
+def _other_regimes(line: Line, driver: Line | None, floored: Line | None) -> dict[str, Cell]:
     found: dict[str, Cell] = {}
+    if floored is not None and floored.authors is not None:
+        found["small values 0"] = floored.authors
     if driver is not None and driver.authors is not None:
         found["driver's sizes"] = driver.authors
     if line.published.bandwidth != getattr(line.authors, "bandwidth", None):
@@ -108,7 +111,8 @@ def _summary(found: Sequence[Comparison]) -> str:
         "All as the paper counts. `off by` is the difference in printed standard deviations, and a "
         f"rate agrees if it is off by at most one. With the authors' widths {len(first)} of "
         f"{len(found)} printed rates agree; {len(second)} more do in another regime, which the "
-        "last column names: the sizes of the authors' driver, or the best width of the grid, which "
-        "is a choice made in hindsight, so that to agree there is weak evidence. FORKS with the "
+        "last column names: the sizes of the authors' driver; kernel values below 1.2e-7 taken as "
+        "zero, as in sums in single precision; or the best width of the grid, which is a choice "
+        "made in hindsight, so that to agree there is weak evidence. FORKS with the "
         f"authors' widths agrees on these streams: {close}. It does not on these: {apart}."
     )

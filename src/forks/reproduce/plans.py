@@ -9,8 +9,9 @@ grid is played, and that of the authors' code; the report picks from them.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from forks.reproduce.floored import SINGLE
 from forks.reproduce.large import flights, kuairec
-from forks.reproduce.paper import DRIVERS_SIZES, authors_bandwidth
+from forks.reproduce.paper import DRIVERS_SIZES, FLOORED, authors_bandwidth
 from forks.reproduce.runs import Run
 
 ROWS = {  # of the data sets of table 1
@@ -80,6 +81,10 @@ def table_1(effort: Effort) -> Iterator[Run]:
                 f"SkeGD{DRIVERS_SIZES}": ("SkeGD.as_released", released),
                 f"FORKS{DRIVERS_SIZES}": ("FORKS.as_released", released),
             }
+        else:
+            for method in ("NOGD", "SkeGD", "FORKS"):
+                learner, arguments = methods[method]
+                methods[method + FLOORED] = learner, {**arguments, "floor": SINGLE}
         for permutation in range(effort.permutations):
             for method, (learner, arguments) in methods.items():
                 grid = (2.0**power for power in effort.powers)

@@ -23,6 +23,7 @@ from forks.learners._engine import Engine
 from forks.learners._protocol import Learner
 from forks.linalg import TISVD, RandomizedSVD, one_thread
 from forks.losses import Hinge, Logistic, SquaredHinge
+from forks.reproduce.floored import FlooredGaussian
 from forks.reproduce.records import Record
 from forks.streams import adversarial
 from forks.streams._files import Chunk
@@ -52,7 +53,8 @@ class Run:
     learner : str
         A class of `forks.learners`, or one of its presets: "FORKS.as_released".
     arguments : dict
-        Of the learner; "bandwidth" is that of the Gaussian kernel, "loss" a name.
+        Of the learner; "bandwidth" is that of the Gaussian kernel, "floor" the value below which
+        the kernel counts as zero (see `forks.reproduce.floored`), "loss" a name.
     permutation : int
         Which order of the rows: a published one where there is one, else made from this seed.
         Streams in the order of time keep it. It is the learner's seed, too.
@@ -91,7 +93,10 @@ class Run:
             raise ValueError(f"learner must be one of forks.learners, got {self.learner!r}")
         arguments = dict(self.arguments)
         if "bandwidth" in arguments:
-            arguments["kernel"] = Gaussian(float(arguments.pop("bandwidth")))
+            width, floor = float(arguments.pop("bandwidth")), arguments.pop("floor", None)
+            arguments["kernel"] = (
+                Gaussian(width) if floor is None else FlooredGaussian(width, float(floor))
+            )
         if "loss" in arguments:
             if arguments["loss"] not in _LOSSES:
                 known = ", ".join(_LOSSES)
