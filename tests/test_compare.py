@@ -1,5 +1,6 @@
 """`forks compare`: all methods side by side."""
 
+import bz2
 import json
 
 import numpy as np
@@ -102,16 +103,29 @@ def test_a_failing_method_does_not_stop_the_others(file, monkeypatch):
 )
 def test_bad_arguments_get_one_line(arguments, named):
     result = CliRunner().invoke(main, ["compare", *arguments])
-    assert result.exit_code in (1, 2)
+    assert result.exit_code == 2
     assert named in result.output
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("text", ["hello world\n", "", "1 1:x\n"])
-def test_a_file_that_is_not_libsvm_is_named(tmp_path, text):
-    path = tmp_path / "rows.csv"
-    path.write_text(text)
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("rows", "hello world\n", "rows, row 1 to 1: not one entry of the form index:value"),
+        ("rows", "", "rows has no rows"),
+        ("rows", "1 1:1\n-1 1:x\n", "rows, row 2: the value of '1:x' is not a finite number"),
+        ("rows", "1 1:1\n1 1:2\n", "rows: labels must be of two classes or more, got one: 1"),
+        ("rows.csv", "", "rows.csv is empty"),
+        ("rows.csv", "a,b\n1,2\n1,2,3\n", "rows.csv, row 2 (line 3): 3 fields"),
+        ("rows.bz2", bz2.compress(b"1 1:1\n-1 1:2\n" * 500)[:-9], "rows.bz2 cannot be read beyond"),
+        ("rows.gz", "not compressed", "rows.gz cannot be read beyond row 0"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, file, text, told):
+    path = tmp_path / file
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     result = CliRunner().invoke(main, ["compare", str(path)])
-    assert result.exit_code == 1
-    assert "rows.csv" in result.output
-    assert "Traceback" not in result.output
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert told in result.stderr

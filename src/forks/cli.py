@@ -34,11 +34,13 @@ class _Commands(TyperGroup):
 
 
 @contextmanager
-def _failures_in_one_line(bad_input: int = 1) -> Iterator[None]:
+def _failures_in_one_line(bad_input: int = 1, missing_file: int = 1) -> Iterator[None]:
     try:
         yield
     except (OSError, ImportError, ValueError) as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        if isinstance(error, FileNotFoundError):
+            raise typer.Exit(missing_file) from None
         raise typer.Exit(bad_input if isinstance(error, ValueError) else 1) from None
 
 
@@ -98,7 +100,11 @@ def demo(
 @main.command()
 def compare(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Name of a data set, or a file in LIBSVM format.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="Name of a data set, or a file: LIBSVM format, or a table with labels last.",
+        ),
     ],
     method: Annotated[
         list[str] | None, typer.Option(help="A method to compare; again for more. [default: all]")
@@ -122,7 +128,7 @@ def compare(
     ] = None,
 ) -> None:
     """Play all methods on a data set, side by side."""
-    with _failures_in_one_line():
+    with _failures_in_one_line(bad_input=2, missing_file=2):
         from forks.compare import run_compare
 
         run_compare(
@@ -141,18 +147,23 @@ def compare(
 @main.command()
 def reproduce(
     what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="table1, adversarial, theta, tisvd or all.")
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="table1, adversarial, theta, updates, tisvd, flights, kuairec, all, or a plan "
+            "file (.toml, .json).",
+        ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three permutations and a coarse grid.")
+        bool, typer.Option("--quick", help="Three permutations, a coarse grid, fewer rows.")
     ] = False,
     output: Annotated[
         Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for records and report.")
     ] = Path("build/reproduce"),
     jobs: Annotated[int, typer.Option(min=-1, help="Processes; -1 for one per core.")] = -1,
 ) -> None:
-    """Play the paper's experiments; goes on where it was stopped."""
-    with _failures_in_one_line():
+    """Play the paper's experiments, or one's own; goes on where it was stopped."""
+    with _failures_in_one_line(bad_input=2, missing_file=2):
         from forks.reproduce.command import run_reproduce
 
         run_reproduce(what, quick=quick, output=output, jobs=jobs)

@@ -82,7 +82,7 @@ def run_compare(
     Parameters
     ----------
     data : str
-        A name that `forks.streams.datasets` knows, or a file in LIBSVM format.
+        A name that `forks.streams.datasets` knows, or a file that its `read` takes.
     methods : sequence of str
         Names of the catalogue.
     budget : int, default 50, or 100 above 10,000 rows
@@ -98,6 +98,8 @@ def run_compare(
     """
     chosen = [find(name) for name in methods] if methods else list(CATALOGUE)
     X, y = read(data)
+    if len(np.unique(y)) < 2:
+        raise ValueError(f"{data}: labels must be of two classes or more, got one: {y[0]:g}")
     n_rows = min(len(y), rows or len(y))
     plan = Comparison(
         data=data,

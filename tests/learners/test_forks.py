@@ -416,3 +416,28 @@ def _finite_over(name, grid, rows):
             assert np.isfinite(engine.memory.floats).all(), bandwidth
         for t, left, right in zip(seconds[1:-1], seconds[:-2], seconds[2:], strict=True):
             assert t < 10 * max(left, right) + 0.05
+
+
+def test_tisvd_is_the_recursion_that_dense_arithmetic_gives():
+    X, y = made_up_stream()
+    ours, engine = engine_run(published(update_cycle=5), X, y)
+    assert memory_of(engine.memory).hot.counts[COUNT.updates] > 50
+    dense, _ = engine_run(published(update_cycle=5, decomposition="recursive"), X, y)
+    np.testing.assert_allclose(ours, dense, rtol=1e-7, atol=1e-9)
+
+
+def test_more_pairs_bring_tisvd_nearer_to_a_full_decomposition():
+    X, y = made_up_stream()
+    full, _ = engine_run(published(update_cycle=5, decomposition="svd"), X, y)
+    distances = []
+    for extra in (0, 12, 18):  # 6 + 18 is all that there is
+        scores, engine = engine_run(published(update_cycle=5, extra_rank=extra), X, y)
+        sketch = memory_of(engine.memory).sketch
+        assert sketch.values.shape == (6 + extra,)
+        assert engine.predict(X[:3]).shape == (3, 1)
+        distances.append(np.abs(scores - full).mean())
+    assert distances[0] > distances[1] > distances[2]
+    assert distances[2] < 1e-7
+    assert published(extra_rank=1000).plan().kept == 24
+    with pytest.raises(ValueError, match="extra_rank must be at least 0, got -1"):
+        published(extra_rank=-1)

@@ -91,7 +91,7 @@ def test_overflow_leaves_a_step_out():
             assert np.isfinite(scores).all()
             view = learner.view(engine.memory)
             assert np.isfinite(view.alpha).all()
-            assert np.isfinite(view.T).all()
+            assert np.isfinite(view.L).all()
 
 
 @pytest.mark.needs_data

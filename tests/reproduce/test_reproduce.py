@@ -2,6 +2,7 @@
 
 import csv
 import json
+import lzma
 import re
 import signal
 import subprocess
@@ -15,11 +16,11 @@ from typer.testing import CliRunner
 pytest.importorskip("forks.reproduce.figures", reason="the report needs matplotlib")
 
 from forks.cli import main
-from forks.kernels import Gaussian
+from forks.kernels import Gaussian, kernel_block
 from forks.learners import FORKS, NOGD, RBP
 from forks.losses import SquaredHinge
 from forks.reproduce import command, plans
-from forks.reproduce.paper import printed
+from forks.reproduce.paper import DRIVERS_SIZES, FLOORED, plain_name, printed
 from forks.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort
 from forks.reproduce.records import RecordFile
 from forks.reproduce.report import as_published, every_round, lines
@@ -27,6 +28,7 @@ from forks.reproduce.runner import missing_runs, play_runs
 from forks.reproduce.runs import Run, play
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run
+from kept_points import kept_points
 
 RBP_RUN = Run(
     experiment="table1",
@@ -69,6 +71,16 @@ def test_learners_are_made_from_their_names():
                 run.make_learner()
 
 
+def test_small_kernel_values_can_be_taken_as_zero():
+    run = Run(**{**RBP_RUN.__dict__, "arguments": {"bandwidth": 1.0, "floor": 1e-3}})
+    kernel = run.make_learner().kernel
+    X = np.array([[0.0], [3.0], [5.0]])
+    plain = kernel_block(Gaussian(1.0), X, kept_points(X), 3)
+    assert 0.0 < plain[0, 2] < 1e-3 < plain[0, 1]
+    expected = np.where(plain >= 1e-3, plain, 0.0)
+    np.testing.assert_array_equal(kernel_block(kernel, X, kept_points(X), 3), expected)
+
+
 @pytest.mark.needs_data
 def test_a_record_has_both_counts():
     record = play(NOGD_RUN)
@@ -95,7 +107,7 @@ def test_a_record_has_both_counts():
     [
         ({"learner": "Magic"}, "learner must be one of forks.learners, got 'Magic'"),
         ({"arguments": {"budget": 0}}, "budget must be at least 1, got 0"),
-        ({"data": "nothing"}, "name must be one of"),
+        ({"data": "nothing"}, "'nothing' is neither a file nor one of the data sets german"),
     ],
 )
 def test_a_failing_run_is_a_record_with_a_reason(changes, reason):
@@ -104,33 +116,50 @@ def test_a_failing_run_is_a_record_with_a_reason(changes, reason):
     assert reason in record["reason"]
 
 
+def told(**fields):
+    """A record, as far as every one has it."""
+    names = ("key", "experiment", "data", "method", "status")
+    return {**dict.fromkeys(names, ""), **fields}
+
+
 # ---- records ---------------------------------------------------------------------------------
 
 
 def test_records_are_read_as_they_were_appended(tmp_path):
     file = RecordFile(tmp_path / "new" / "records.jsonl")
     assert file.read() == []
-    for record in ({"a": 1}, {"b": "ö\n"}):
+    for record in (told(a=1), told(b="ö\n")):
         file.append(record)
-    assert file.read() == [{"a": 1}, {"b": "ö\n"}]
+    assert file.read() == [told(a=1), told(b="ö\n")]
 
 
 def test_a_line_that_a_crash_has_cut_off_is_dropped(tmp_path):
     file = RecordFile(tmp_path / "records.jsonl")
-    file.append({"a": 1})
+    file.append(told(a=1))
     with file.path.open("ab") as out:
         out.write(b'{"a": 2, "b')
-    assert file.read() == [{"a": 1}]
+    assert file.read() == [told(a=1)]
     file.drop_cut_off_line()
-    file.append({"a": 3})
-    assert file.read() == [{"a": 1}, {"a": 3}]
+    file.append(told(a=3))
+    assert file.read() == [told(a=1), told(a=3)]
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "nonsense"])
+@pytest.mark.parametrize("line", ["{", "[1]", "nonsense", '{"key": "a"}'])
 def test_a_damaged_line_is_named(tmp_path, line):
     path = tmp_path / "records.jsonl"
-    path.write_text(f'{{"a": 1}}\n{line}\n{{"a": 2}}\n')
+    path.write_text(f"{json.dumps(told(a=1))}\n{line}\n{json.dumps(told(a=2))}\n")
     with pytest.raises(ValueError, match=r"records.jsonl, line 2: not a record"):
+        RecordFile(path).read()
+
+
+def test_compressed_records_are_read_and_left_alone(tmp_path):
+    path = tmp_path / "records.jsonl.xz"
+    path.write_bytes(lzma.compress(json.dumps(told(a=1)).encode() + b"\n"))
+    assert RecordFile(path).read() == [told(a=1)]
+    with pytest.raises(ValueError, match=r"records.jsonl.xz is compressed"):
+        RecordFile(path).append(told(a=2))
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ValueError, match=r"records.jsonl.xz is not an xz file, or is damaged"):
         RecordFile(path).read()
 
 
@@ -158,13 +187,13 @@ def test_a_killed_run_ends_with_the_same_records(tmp_path):
     assert len(missing) == len(runs) - len(kept)
     list(play_runs(missing, killed, jobs=1))
 
-    def told(records):
+    def results(records):
         left_out = {"seconds"}
         return sorted(
             json.dumps({k: v for k, v in r.items() if k not in left_out}) for r in records
         )
 
-    assert told(RecordFile(killed).read()) == told(expected)
+    assert results(RecordFile(killed).read()) == results(expected)
 
 
 def test_runs_that_failed_are_played_again():
@@ -178,10 +207,14 @@ def test_runs_that_failed_are_played_again():
 
 def test_the_plans_have_what_the_paper_has():
     table = list(EXPERIMENTS["table1"](FULL))
-    assert len(table) == 6 * 9 * 20 * 25
-    assert {run.arguments["bandwidth"] for run in table} == {
-        2.0**p for p in np.arange(-5, 7.5, 0.5)
-    }
+    grid = {2.0**p for p in np.arange(-5, 7.5, 0.5)}
+    of_text = [run for run in table if run.method == plain_name(run.method)]
+    assert len(of_text) == 6 * 20 * (9 * 25 + 2)  # 50 is not in the grid
+    for ending in (DRIVERS_SIZES, FLOORED):  # on the three large sets, on the three small ones
+        assert sum(run.method.endswith(ending) for run in table) == 3 * 20 * (3 * 25 + 2)
+    assert {run.arguments["bandwidth"] for run in table} == grid | {50.0}
+    wide = {run.method for run in of_text if run.arguments["bandwidth"] == 50.0}
+    assert wide == {"SkeGD", "FORKS"}
     for run in table:
         assert printed(run.method, run.data) is not None
     for run in EXPERIMENTS["adversarial"](FULL):
@@ -199,7 +232,14 @@ def test_the_plans_know_the_data():
 
 # ---- the report ------------------------------------------------------------------------------
 
-TINY = Effort(permutations=2, powers=(3.0, 6.0), thetas=(0.05,), updates=(150,))
+TINY = Effort(
+    permutations=2,
+    powers=(3.0, 6.0),
+    thetas=(0.05,),
+    updates=(150,),
+    sketch_sizes=(60,),
+    repeats=1,
+)
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +250,7 @@ def reproduced(tmp_path_factory):
         "table1": lambda effort: (r for r in plans.table_1(effort) if plans.ROWS[r.data] < 5_000),
         "adversarial": lambda e: (r for r in plans.adversarial_game(e) if r.data == "german"),
         "theta": lambda e: (Run(**{**r.__dict__, "rows": 5_000}) for r in plans.theta(e)),
+        "updates": lambda e: (Run(**{**r.__dict__, "rows": 3_000}) for r in plans.update_times(e)),
         "tisvd": plans.decompositions,
     }
     patch = pytest.MonkeyPatch()
@@ -225,10 +266,10 @@ def reproduced(tmp_path_factory):
 def test_everything_is_played_once(reproduced):
     folder, first, again = reproduced
     assert first.exit_code == 0, first.output
-    assert "table1: 108 runs, 108 to play" in first.output
-    assert "table1: 108 runs, 0 to play" in again.output
+    assert "table1: 120 runs, 120 to play" in first.output
+    assert "table1: 120 runs, 0 to play" in again.output
     records = RecordFile(folder / "records.jsonl").read()
-    assert len(records) == 108 + 20 + 4 + 2
+    assert len(records) == 120 + 20 + 12 + 3 + 2
     assert {record["status"] for record in records} == {"done"}
 
 
@@ -243,7 +284,8 @@ def test_the_report_comes_from_the_records_alone(reproduced, tmp_path):
     assert "`forks reproduce all --quick`" in text
     for picture in re.findall(r"\]\((.*\.png)\)", text):
         assert (folder / picture).read_bytes().startswith(b"\x89PNG")
-    assert text.count("**") >= 2 * 3 * 5  # the best of three columns of five tables
+    # the best of four columns of three tables, and of two columns of two
+    assert text.count("**") >= 2 * (4 * 3 + 2 * 2)
     assert "always the majority class: 30.00 %" in text
 
 
@@ -285,11 +327,8 @@ def test_failed_runs_stand_in_the_report(tmp_path):
 @pytest.mark.parametrize("what", ["table9", ""])
 def test_an_unknown_experiment_is_named(what):
     result = CliRunner().invoke(main, ["reproduce", what])
-    assert result.exit_code == 1
-    assert (
-        f"WHAT must be one of table1, adversarial, theta, tisvd or all, got {what!r}"
-        in result.output
-    )
+    assert result.exit_code == 2
+    assert f"WHAT must be one of {', '.join(EXPERIMENTS)}, all, or a plan file" in result.output
 
 
 @pytest.mark.needs_data

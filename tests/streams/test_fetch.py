@@ -230,7 +230,7 @@ def test_the_list_tells_what_is_at_hand(server, folder, enter):
     assert line("cod-rna") == ["cod-rna", "20,000", "8", "classification", "no", "not", "stated"]
     fetch("cod-rna")
     assert line("cod-rna")[4] == "yes"
-    assert line("flights-3m")[1:5] == ["3,000,000", "4", "either", "no"]
+    assert line("flights-3m")[1:5] == ["3,000,000", "13", "either", "no"]
     assert len(call("data", "list").stdout.splitlines()) == 1 + len(datasets.names(None))
 
 

@@ -67,7 +67,18 @@ class SketchPlan(NamedTuple):
     cut: float  # relative cut of the pseudo-inverse
     growing: bool  # do update points join the list of points?
     refreshed: bool  # do they replace landmarks?
-    decomposition: str  # of Phi_pp at an update: "tisvd", "svd" or "randomized"
+    decomposition: str  # of Phi_pp at an update: "tisvd", "recursive", "svd" or "randomized"
+    extra_rank: int = 0  # eigenpairs of Phi_pp kept beyond the k that the map uses
+
+    @property
+    def kept(self) -> int:
+        """Eigenpairs of Phi_pp that are kept."""
+        return min(self.rank + self.extra_rank, self.sketch_size)
+
+    @property
+    def keeps_inner(self) -> bool:
+        """Is Phi_pp kept whole, or only as its eigenpairs?"""
+        return self.decomposition in ("svd", "randomized")
 
 
 class FeatureMap(NamedTuple):
@@ -86,8 +97,8 @@ class Sketch(NamedTuple):
     size: Vector  # (1,)              |Phi_pm| when it was last factorised
     Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.factor`; LAPACK wants columns
     R_transposed: Matrix  # (s_m, s_m)
-    vectors_transposed: Matrix  # (k, s_p)          V'
-    values: Vector  # (k,)              Sigma, with signs: truncation can make Phi_pp indefinite
+    vectors_transposed: Matrix  # (kept, s_p)       V', with k pairs or some more
+    values: Vector  # (kept,)           Sigma, with signs: truncation can make Phi_pp indefinite
     inner: Matrix  # (s_p, s_p)        Phi_pp; empty if only its decomposition is kept
 
 
@@ -99,8 +110,8 @@ def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[
 
 def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
     """Shapes of a `Sketch` field of a state, for `forks._memory.allocate`."""
-    s_p, s_m, k = plan.sketch_size, plan.n_landmarks, plan.rank
-    inner = 0 if plan.decomposition == "tisvd" else s_p
+    s_p, s_m = plan.sketch_size, plan.n_landmarks
+    inner = s_p if plan.keeps_inner else 0
     return {
         f"{name}.columns": (plan.capacity * plan.n_blocks,),
         f"{name}.signs": (plan.capacity, plan.n_blocks),
@@ -108,8 +119,8 @@ def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
         f"{name}.size": (1,),
         f"{name}.Q_transposed": (s_m, s_p + s_m),
         f"{name}.R_transposed": (s_m, s_m),
-        f"{name}.vectors_transposed": (k, s_p),
-        f"{name}.values": (k,),
+        f"{name}.vectors_transposed": (plan.kept, s_p),
+        f"{name}.values": (plan.kept,),
         f"{name}.inner": (inner, inner),
     }
 
@@ -149,7 +160,7 @@ def build(
     sketch.cross[:] = half[:, chosen]
     _factorise(plan, sketch)
     inner = rows.sketch(half.T)
-    if plan.decomposition != "tisvd":
+    if plan.keeps_inner:
         sketch.inner[:] = inner
     _decompose(plan, sketch, inner, psd=True)
     _refresh_map(plan, feature_map, sketch)
@@ -264,12 +275,15 @@ def _update_decomposition(
         vectors, values = eigen_update(sketch.vectors_transposed.T, sketch.values, E, J)
         sketch.vectors_transposed[:], sketch.values[:] = vectors.T, values
         return
-    sketch.inner[:] += E @ J @ E.T
     before = sketch.vectors_transposed.copy()
-    if plan.decomposition == "svd":
+    if plan.decomposition == "recursive":
+        _decompose(plan, sketch, (before.T * sketch.values) @ before + E @ J @ E.T)
+    elif plan.decomposition == "svd":
+        sketch.inner[:] += E @ J @ E.T
         _decompose(plan, sketch, sketch.inner)
     else:
-        decomposition = RandomizedSVD(plan.rank, seed=seed).fit(sketch.inner)
+        sketch.inner[:] += E @ J @ E.T
+        decomposition = RandomizedSVD(plan.kept, seed=seed).fit(sketch.inner)
         sketch.vectors_transposed[:], sketch.values[:] = decomposition.V.T, decomposition.s
     # The sign of a vector is the solver's whim: let it turn away from the old one as little as can
     # be, since weights may stay as they are.
@@ -278,8 +292,8 @@ def _update_decomposition(
 
 
 def _decompose(plan: SketchPlan, sketch: Sketch, inner: Matrix, psd: bool = False) -> None:
-    """Take the k eigenpairs of Phi_pp that are largest in absolute value, from scratch."""
-    k = plan.rank
+    """Take the eigenpairs of Phi_pp that are largest in absolute value, from scratch."""
+    k = plan.kept
     values, vectors = leading_eigenpairs(inner, k) if psd else eigh(inner)
     largest = np.argsort(-np.abs(values), kind="stable")[:k]
     sketch.vectors_transposed[:] = vectors[:, largest].T
@@ -297,9 +311,10 @@ def _factorise(plan: SketchPlan, sketch: Sketch) -> None:
 
 
 def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> None:
-    """Z = Phi_pm^+ V |Sigma|^(1/2)."""
-    sizes = np.abs(sketch.values)  # singular values
+    """Z = Phi_pm^+ V |Sigma|^(1/2), with the k leading pairs of those that are kept."""
+    k = plan.rank
+    sizes = np.abs(sketch.values[:k])  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
-    target = np.multiply(sketch.vectors_transposed.T, np.sqrt(sizes), order="C")
+    target = np.multiply(sketch.vectors_transposed[:k].T, np.sqrt(sizes), order="C")
     Z = apply_pinv(sketch.Q_transposed.T, sketch.R_transposed.T, target)
-    feature_map.Z[:, : plan.rank] = Z if np.isfinite(Z).all() else 0.0
+    feature_map.Z[:, :k] = Z if np.isfinite(Z).all() else 0.0

@@ -3,8 +3,8 @@
 With K the kernel matrix of the n stored points and k the kernel values of x to them, the
 projection of k(x, .) onto their span has the coefficients d = K^-1 k and the squared length
 P = d'K d = k'd, and delta^2 = k(x, x) - P is the squared distance of k(x, .) from the span. The
-inverse T of the Cholesky factor of K gives them in O(n^2), P = |T k|^2 and d = T'T k, and grows
-with K (see `forks.linalg.triangle`): rounds without an update need none of it.
+Cholesky factor L of K gives them in O(n^2), P = |L^-1 k|^2 and d = L'^-1 L^-1 k, and grows with K
+(see `forks.linalg.cholesky`): rounds without an update need none of it.
 
 Where delta^2 is at most `CUT` of k(x, x) the span holds x up to rounding, and x is projected even
 if there is room for it: the published formulas divide by delta^2 and overflow.
@@ -12,7 +12,6 @@ if there is room for it: the published formulas divide by delta^2 and overflow.
 A learner's rule has `kernel` and `budget`, its state is a `ProjectionState`.
 """
 
-import math
 from typing import ClassVar, NamedTuple
 
 from forks._jit import finite, njit
@@ -21,8 +20,7 @@ from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, absolute, fma, load, padded, splat, total
 from forks._simd import store as store_block
 from forks.learners._expansion import BudgetedExpansion, self_value
-from forks.linalg.triangle import backward, border, forward
-from forks.linalg.vectors import size
+from forks.linalg.cholesky import backward, border, forward
 from forks.typing import Counter, Matrix, Vector
 
 CUT = 1e-10
@@ -34,7 +32,7 @@ class ProjectionState(NamedTuple):
     counts: Counter  # (2,)  the event, never raised; n
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)
-    T: Matrix  # (budget, budget)  inverse of the Cholesky factor of K
+    L: Matrix  # (budget, budget)  Cholesky factor of K
     spare: Points  # (d, 1)  room for the row, to compare it with itself
 
 
@@ -47,7 +45,7 @@ class ProjectedExpansion(BudgetedExpansion):
         """Shapes of the arrays of the state."""
         return {
             **super().shapes(n_features),
-            "T": (self.budget, padded(self.budget)),
+            "L": (self.budget, padded(self.budget)),
             **point_shapes("spare", n_features, 1),
         }
 
@@ -60,7 +58,7 @@ class ProjectionWork(NamedTuple):
     """Scratch."""
 
     row: Vector  # (padded(budget + 1),)  k
-    half: Vector  # (padded(budget + 1),)  T k
+    half: Vector  # (padded(budget + 1),)  L^-1 k
     d: Vector  # (padded(budget + 1),)  K^-1 k
 
 
@@ -72,13 +70,13 @@ def projection_workspace(rule, state, scratch):
 
 @njit
 def split(rule, state, work, x):
-    """Give P and delta^2 of the row whose kernel values are in `work.row`; keep T k."""
+    """Give P and delta^2 of the row whose kernel values are in `work.row`; keep L^-1 k."""
     n = state.counts[1]
     square = self_value(rule.kernel, x, state.spare, work.half)
     for i in range(n):  # narrow kernels: products of tiny values are subnormal, which is slow
         if abs(work.row[i]) < 1e-100 * square:
             work.row[i] = 0.0
-    inside = forward(state.T, n, work.row, work.half)
+    inside = forward(state.L, n, work.row, work.half)
     return inside, square - inside
 
 
@@ -86,14 +84,14 @@ def split(rule, state, work, x):
 def learn(rule, state, work, x, inside, outside, amount, may_join):
     """Add amount k(x, .): as a new point if it may join and there is room, else projected."""
     n = state.counts[1]
-    backward(state.T, n, work.half, work.d)
     if may_join and n < rule.budget and outside > CUT * (inside + outside):
-        if finite(size(work.d, n) / math.sqrt(outside)):
-            border(state.T, n, work.d, outside)
+        if finite(outside):
+            border(state.L, n, work.half, outside)
             store(x, state.points, n)
             state.alpha[n] = amount
             state.counts[1] = n + 1
     else:
+        backward(state.L, n, work.half, work.d)
         _add(state.alpha, work.d, n, amount)
 
 

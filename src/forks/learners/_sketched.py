@@ -72,6 +72,7 @@ class SketchedLearner(Learner):
     sketch_points: str = "growing"
     max_points: int | None = None
     decomposition: str = "tisvd"
+    extra_rank: int = 0
     cut: float = 1e-8
 
     multi_output: ClassVar[bool] = True
@@ -97,7 +98,8 @@ class SketchedLearner(Learner):
         one_of("weight_start", self.weight_start, ("point", "zero", "projection"))
         one_of("landmarks", self.landmarks, ("fixed", "refreshed"))
         one_of("sketch_points", self.sketch_points, ("growing", "buffer"))
-        one_of("decomposition", self.decomposition, ("tisvd", "svd", "randomized"))
+        one_of("decomposition", self.decomposition, ("tisvd", "recursive", "svd", "randomized"))
+        whole("extra_rank", self.extra_rank, 0)
         if self.landmarks == "refreshed" and self.sketch_points != "growing":
             raise ValueError("landmarks='refreshed' needs sketch_points='growing', got 'buffer'")
 
@@ -144,6 +146,7 @@ class SketchedLearner(Learner):
             growing=self.sketch_points == "growing",
             refreshed=self.landmarks == "refreshed",
             decomposition=self.decomposition,
+            extra_rank=self.extra_rank,
         )
 
     def rule(self) -> Any:

@@ -127,9 +127,13 @@ class FORKS(SketchedLearner):
         with the points of stage one for ever.
     max_points : int, default 2 buffers
         Cap of the growing list; beyond it the oldest point leaves the sketch.
-    decomposition : {"tisvd", "svd", "randomized"}
-        Of Phi_pp at an update round: incremental; from scratch; or from scratch by random
+    decomposition : {"tisvd", "recursive", "svd", "randomized"}
+        Of Phi_pp at an update round: incremental; the same recursion by a dense decomposition at
+        each step, which is slow and there to check it; from scratch; or from scratch by random
         projections.
+    extra_rank : int
+        Eigenpairs of Phi_pp that an incremental decomposition keeps beyond the k of the map; the
+        more, the less its truncation costs over many updates. 0 is the published method.
     cut : float
         Relative cut of the pseudo-inverse of Phi_pm (a smooth one, see `forks.linalg.factor`).
     """

@@ -97,9 +97,12 @@ class SkeGD(SketchedLearner):
         Do update points join the points that later ones are compared with?
     max_points : int, default 2 buffers
         Cap of the growing list; beyond it the oldest point leaves the sketch.
-    decomposition : {"svd", "tisvd", "randomized"}
-        Of Phi_pp at an update round: from scratch (the method), incremental, or from scratch by
-        random projections.
+    decomposition : {"svd", "tisvd", "recursive", "randomized"}
+        Of Phi_pp at an update round: from scratch (the method), incremental, the same recursion
+        by dense decompositions, or from scratch by random projections.
+    extra_rank : int
+        Eigenpairs of Phi_pp that an incremental decomposition keeps beyond the k of the map; the
+        more, the less its truncation costs over many updates. 0 is the published method.
     cut : float
         Relative cut of the pseudo-inverse of Phi_pm.
     """

@@ -123,9 +123,25 @@ _ADVERSARIAL = {  # by the number of repeats r
     },
 }
 
+DRIVERS_SIZES = ", driver's sizes"  # ends the name of a method with the sizes of the code
+FLOORED = ", small values 0"  # ends that of one with the kernel of `forks.reproduce.floored`
+WITHOUT_CHANCE = ("BPA-S", "Projectron", "NOGD")  # one order of the rows, one number of mistakes
+
+
+def plain_name(method: str) -> str:
+    """Give the name of a method in the paper's tables."""
+    return method.removesuffix(DRIVERS_SIZES).removesuffix(FLOORED)
+
+
+def authors_bandwidth(method: str, repeats: int = 0) -> float:
+    """Give the bandwidth that the authors' drivers have for a method."""
+    is_wide = plain_name(method) in ("SkeGD", "FORKS")
+    return 50.0 if is_wide or repeats else 8.0
+
 
 def printed(method: str, data: str, repeats: int = 0) -> Printed | None:
     """Give the paper's cell for a method on a data set, if it has one."""
+    method = plain_name(method)
     if repeats:
         cell = _ADVERSARIAL.get(method, {}).get((data, repeats))
     else:

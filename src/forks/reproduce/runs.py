@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import os
 import platform
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,15 +22,20 @@ from forks.kernels import Gaussian
 from forks.learners._engine import Engine
 from forks.learners._protocol import Learner
 from forks.linalg import TISVD, RandomizedSVD, one_thread
-from forks.losses import SquaredHinge
+from forks.losses import Hinge, Logistic, SquaredHinge
+from forks.reproduce.floored import FlooredGaussian
 from forks.reproduce.records import Record
 from forks.streams import adversarial
-from forks.streams.datasets import load, published_orders
+from forks.streams._files import Chunk
+from forks.streams.datasets import describe, names, prepare, published_orders, read_signs
 from forks.typing import Vector
 
+_PRESETS = ("as_published", "as_released")
 DONE, FAILED = "done", "failed"
 _DECOMPOSITIONS: dict[str, Any] = {"TISVD": TISVD, "RandomizedSVD": RandomizedSVD}
-_LOSSES = {"squared_hinge": SquaredHinge()}
+_LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
+_CHUNK = 10_000  # rows of a large stream at a time
+_LAST = 1_000  # rounds that tell what a learner answers in the end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +47,17 @@ class Run:
     experiment : str
         The table or figure that it belongs to.
     data : str
-        Name of a data set.
+        Name of a data set, or path of a file.
     method : str
         Row of the table.
     learner : str
         A class of `forks.learners`, or one of its presets: "FORKS.as_released".
     arguments : dict
-        Of the learner; "bandwidth" is that of the Gaussian kernel, "loss" a name.
+        Of the learner; "bandwidth" is that of the Gaussian kernel, "floor" the value below which
+        the kernel counts as zero (see `forks.reproduce.floored`), "loss" a name.
     permutation : int
         Which order of the rows: a published one where there is one, else made from this seed.
+        Streams in the order of time keep it. It is the learner's seed, too.
     repeats : int
         0 for the data as they are, r for the adversarial game with r repeats of 500 points.
     rows : int
@@ -69,17 +79,29 @@ class Run:
         told = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
+    @property
+    def needs_data(self) -> bool:
+        """Does it play rows of a data set, or what it makes itself?"""
+        return self.learner not in _DECOMPOSITIONS
+
     def make_learner(self) -> Learner:
         """Give the learner, or say what is wrong with its name or arguments."""
         name, _, preset = self.learner.partition(".")
-        if name not in learners.__all__:
+        made: Any = getattr(learners, name, None)
+        is_there = preset == "" or (preset in _PRESETS and hasattr(made, preset))
+        if name not in learners.__all__ or not is_there:
             raise ValueError(f"learner must be one of forks.learners, got {self.learner!r}")
         arguments = dict(self.arguments)
         if "bandwidth" in arguments:
-            arguments["kernel"] = Gaussian(float(arguments.pop("bandwidth")))
+            width, floor = float(arguments.pop("bandwidth")), arguments.pop("floor", None)
+            arguments["kernel"] = (
+                Gaussian(width) if floor is None else FlooredGaussian(width, float(floor))
+            )
         if "loss" in arguments:
+            if arguments["loss"] not in _LOSSES:
+                known = ", ".join(_LOSSES)
+                raise ValueError(f"loss must be one of {known}, got {arguments['loss']!r}")
             arguments["loss"] = _LOSSES[arguments["loss"]]
-        made = getattr(learners, name)
         learner: Learner = (getattr(made, preset) if preset else made)(**arguments)
         return learner
 
@@ -122,29 +144,97 @@ def _decompose(run: Run) -> Record:
 
 
 def _learn(run: Run) -> Record:
+    """Play chunk by chunk; the clock of learning stands while a chunk is read and counted."""
     learner = run.make_learner()
-    X, y = _stream(run)
-    _compile(learner, X)
-    engine = Engine(learner, X.shape[1], 1, np.random.default_rng(run.permutation))
-    start = time.process_time()
-    scores = engine.learn(X, y.reshape(-1, 1))[:, 0]
-    seconds = time.process_time() - start
-    wrong = (scores >= 0.0) != (y > 0.0)
-    # the paper leaves out the mistakes of stage one, and still divides by all rounds
-    since_switch = learner.rounds_since_switch(engine.memory)
-    counted = len(y) if since_switch is None else since_switch
-    return {
-        "n_rows": len(y),
-        "minority": int(min(np.sum(y > 0.0), np.sum(y <= 0.0))),  # mistakes of the other answer
-        "mistakes": int(wrong.sum()),
-        "mistakes_as_published": int(wrong[len(y) - counted :].sum()),
-        "warm_up_rounds": len(y) - counted,
-        "share_of_plus": float(np.mean(scores[-1000:] >= 0.0)),
-        "seconds": seconds,
+    tally, cost = _Tally(), _Cost()
+    chunks = cost.reading(_chunks(run))
+    chunk = next(chunks, None)
+    if chunk is None:
+        raise ValueError(f"{run.data} has no rows")
+    _compile(learner, chunk[0])
+    engine = Engine(learner, chunk[0].shape[1], 1, np.random.default_rng(run.permutation))
+    while chunk is not None:
+        X, y = chunk
+        start = time.process_time()
+        scores = engine.learn(X, y.reshape(-1, 1))[:, 0]
+        cost.seconds += time.process_time() - start
+        tally.count(scores, y, learner.rounds_since_switch(engine.memory))
+        cost.resident.append(_resident_bytes())
+        chunk = next(chunks, None)
+    outcome = {
+        **tally.told(),
+        "seconds": cost.seconds,
         "updates": learner.map_updates(engine.memory),
         "stored_points": engine.stored_points,
         "state_bytes": engine.state_bytes,
     }
+    if _is_stream(run.data):
+        outcome["read_seconds"] = cost.read_seconds
+        outcome["resident_bytes_first"] = cost.resident[0]  # of the process, after a chunk
+        outcome["resident_bytes_peak"] = max(cost.resident)  # at the end of a chunk
+    return outcome
+
+
+@dataclass
+class _Cost:
+    seconds: float = 0.0
+    read_seconds: float = 0.0
+    resident: list[int] = field(default_factory=list)
+
+    def reading(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Give chunks on, and add up the time that they take to come."""
+        while True:
+            start = time.process_time()
+            chunk = next(chunks, None)
+            self.read_seconds += time.process_time() - start
+            if chunk is None:
+                return
+            yield chunk
+
+
+@dataclass
+class _Tally:
+    """Rounds and mistakes so far."""
+
+    rounds: int = 0
+    positive: int = 0
+    mistakes: int = 0
+    published: int = 0
+    since_switch: int | None = None
+    last: Vector = field(default_factory=lambda: np.empty(0))
+
+    def count(self, scores: Vector, y: Vector, since_switch: int | None) -> None:
+        """Count a chunk, after which so many rounds have been played since the switch."""
+        wrong = (scores >= 0.0) != (y > 0.0)
+        # the paper leaves out the mistakes of stage one, and still divides by all rounds
+        counted = len(y) if since_switch is None else min(since_switch, len(y))
+        self.rounds += len(y)
+        self.positive += int(np.sum(y > 0.0))
+        self.mistakes += int(wrong.sum())
+        self.published += int(wrong[len(y) - counted :].sum())
+        self.since_switch = since_switch
+        self.last = np.concatenate([self.last, scores[-_LAST:]])[-_LAST:]
+
+    def told(self) -> Record:
+        """Give what a record has of it."""
+        counted = self.rounds if self.since_switch is None else self.since_switch
+        return {
+            "n_rows": self.rounds,
+            "minority": min(self.positive, self.rounds - self.positive),  # the other answer's
+            "mistakes": self.mistakes,
+            "mistakes_as_published": self.published,
+            "warm_up_rounds": self.rounds - counted,
+            "share_of_plus": float(np.mean(self.last >= 0.0)),
+        }
+
+
+def _resident_bytes() -> int:
+    """Give the memory of this process; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGESIZE")
 
 
 _warm: set[Any] = set()
@@ -159,14 +249,51 @@ def _compile(learner: Learner, X: Any) -> None:
         _warm.add(kind)
 
 
+def check_data(data: str) -> None:
+    """Read what runs on a data set will play, or say what is missing or wrong."""
+    if _is_stream(data):
+        _prepared(data)
+    else:
+        _data(data)
+        _orders(data)
+
+
 @lru_cache(maxsize=8)
 def _data(name: str) -> tuple[Any, Vector]:
-    return load(name)
+    return read_signs(name)
 
 
 @lru_cache(maxsize=8)
 def _orders(name: str) -> Any:
     return published_orders(name)
+
+
+def _is_stream(name: str) -> bool:
+    """Is it a data set that is played chunk by chunk, in its own order?"""
+    return name in names(None) and describe(name).time_order
+
+
+@lru_cache(maxsize=1)
+def _prepared(name: str) -> Callable[[int], Iterator[Chunk]]:
+    return prepare(name)
+
+
+def _chunks(run: Run) -> Iterator[Chunk]:
+    """Give what is to be played: large streams in chunks, other data in one."""
+    if not _is_stream(run.data):
+        yield _stream(run)
+        return
+    missing = run.rows or describe(run.data).rows
+    for X, y in _prepared(run.data)(_CHUNK):
+        yield X[:missing], y[:missing]
+        missing -= min(missing, len(y))
+        if missing == 0:
+            return
+    if run.rows == 0:
+        given = describe(run.data).rows - missing
+        raise ValueError(
+            f"{run.data} has {describe(run.data).rows:,} rows, but its files gave {given:,}"
+        )
 
 
 def _stream(run: Run) -> tuple[Any, Vector]:

@@ -60,7 +60,7 @@ def read_csv(
     if isinstance(features, str):
         raise ValueError(f"features must be a sequence of columns, got {features!r}")
     path = existing(path)
-    names = _first_row(path, delimiter)
+    names = csv_names(path, delimiter)
     if not header:
         names = [str(i) for i in range(len(names))]
     label = _number_of("target", target, path, names, header)
@@ -77,12 +77,13 @@ def csv_columns(
     path: Path, names: Sequence[str], delimiter: str, chunk: int
 ) -> Iterator[dict[str, Any]]:
     """Give chunks of raw columns as arrays of text."""
-    there = _first_row(path, delimiter)
+    there = csv_names(path, delimiter)
     check_columns(path, names, there)
     return _texts(path, delimiter, there, [there.index(name) for name in names], chunk)
 
 
-def _first_row(path: Path, delimiter: str) -> list[str]:
+def csv_names(path: Path, delimiter: str) -> list[str]:
+    """Give the fields of the first row."""
     with TextFile(path) as file:
         return _Table(file, delimiter, []).skip_header()
 

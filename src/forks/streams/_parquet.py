@@ -55,6 +55,12 @@ def read_parquet(
     return _numbers(path, columns, chunk)
 
 
+def parquet_names(path: Path) -> list[str]:
+    """Give the names of the columns."""
+    with _opened(path) as file:
+        return list(file.schema_arrow.names)
+
+
 def parquet_columns(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
     """Give chunks of raw columns as arrays."""
     with _opened(path) as file:

@@ -19,8 +19,8 @@ class DataFile:
 
     name: str  # in a data folder
     rows: int
-    sha256: str
-    text_sha256: str
+    sha256: str | None  # None: not known here, and not checked
+    text_sha256: str | None
     address: str | None = None  # None: to be had from the data set's source only, in another form
 
     @property
@@ -40,16 +40,19 @@ class DataSet:
     task: Literal["classification", "regression", "either"]  # two classes, -1 and +1
     licence: str
     source: str
-    format: Literal[
-        "libsvm", "csv", "table"
-    ]  # csv: numbers, label last; table: text, with a header
+    # csv: numbers, label last; table: text, with a header; the last two have readers of their own
+    format: Literal["libsvm", "csv", "table", "flights", "kuairec"]
     sparse: bool = False
+    time_order: bool = False  # the order of the rows is that of time, and is kept
+    rows_given: int | None = None  # rows of the stream, if not all rows of the files
     permutations: DataFile | None = None  # published orders of the rows
     side_files: tuple[DataFile, ...] = ()  # to be joined with the rows
 
     @property
     def rows(self) -> int:
         """Number of rows."""
+        if self.rows_given is not None:
+            return self.rows_given
         return sum(file.rows for file in self.files)
 
 
@@ -212,12 +215,37 @@ _ENTRIES = (
                 text_sha256="dd503470e15285557ed366cba30374795602bc877dc84cc8a570ac3cd8273cc2",
             ),
         ),
-        features=4,
+        features=13,
         task="either",
         licence="US government work",
         source="US DOT BTS, flights of January to June 2001; flights-3m.parquet of the package "
         "vega-datasets 3.2.1, as CSV",
-        format="table",
+        format="flights",
+        time_order=True,
+    ),
+    DataSet(
+        name="kuairec",
+        files=(
+            DataFile(
+                name="kuairec/small_matrix.csv", rows=4_676_570, sha256=None, text_sha256=None
+            ),
+        ),
+        features=212,
+        task="either",
+        licence="CC BY-SA 4.0",
+        source="the folder data of KuaiRec.zip, version 2.0, from https://kuairec.com",
+        format="kuairec",
+        time_order=True,
+        rows_given=4_494_578,
+        side_files=(
+            DataFile(name="kuairec/user_features.csv", rows=7_176, sha256=None, text_sha256=None),
+            DataFile(
+                name="kuairec/item_categories.csv", rows=10_728, sha256=None, text_sha256=None
+            ),
+            DataFile(
+                name="kuairec/item_daily_features.csv", rows=343_341, sha256=None, text_sha256=None
+            ),
+        ),
     ),
     DataSet(
         name="nycflights13",

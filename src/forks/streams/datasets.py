@@ -1,17 +1,19 @@
 """The benchmark data sets, read from `$FORKS_DATA` or from the user's cache folder."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_svmlight_file
+from scipy import sparse
 
 from forks.streams._files import Chunk, PathLike, StreamError, TextFile, check_count, existing
 from forks.streams._registry import REGISTRY, DataFile, DataSet
-from forks.streams.readers import read_csv, read_libsvm
+from forks.streams.flights import keep_flights, read_flights
+from forks.streams.kuairec import KuaiRec
+from forks.streams.readers import open_labelled, read_csv, read_libsvm
 from forks.typing import Counter, Vector
 
 __all__ = [
@@ -24,12 +26,12 @@ __all__ = [
     "order",
     "paths",
     "permutations",
+    "prepare",
     "read",
     "read_permutations",
+    "read_signs",
     "stream",
 ]
-
-_SPARSE = 0.25  # rows of a file with a smaller share of non-zeros stay sparse
 
 
 def names(
@@ -49,7 +51,7 @@ def describe(name: str) -> DataSet:
 def paths(name: str) -> list[Path]:
     """Give the paths of a data set's files, those to be joined with its rows last."""
     entry = describe(name)
-    return [_path(name, file) for file in (*entry.files, *entry.side_files)]
+    return _paths(entry, (*entry.files, *entry.side_files))
 
 
 def at_hand(name: str) -> bool:
@@ -65,21 +67,27 @@ def load(name: str) -> tuple[Any, Vector]:
     """Give the rows and the labels, -1 or +1, of a data set in the order of its files.
 
     Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
-    targets instead of labels.
+    targets instead of labels. Flights are encoded by `forks.streams.flights`.
     """
-    entry = _of_numbers(name)
-    files = [_path(name, file) for file in entry.files]
-    if entry.format == "csv":
-        table = np.loadtxt(files[0], delimiter=",")
-        return np.ascontiguousarray(table[:, :-1]), _signs(table[:, -1])
-    parts = [
-        load_svmlight_file(str(path), n_features=entry.features, zero_based=False) for path in files
-    ]
-    y = np.concatenate([labels for _, labels in parts])
-    if entry.sparse:
-        (X,) = [rows for rows, _ in parts]
-        return X, y
-    return np.concatenate([rows.toarray() for rows, _ in parts]), y
+    X, y = _joined(name, stream(name))
+    entry = describe(name)
+    if len(y) != entry.rows:
+        files = " and ".join(str(path) for path in paths(name))
+        raise StreamError(
+            f"{files}: {name} has {entry.rows:,} rows, and {len(y):,} are there: fetch it again"
+        )
+    return X, y
+
+
+def _joined(name: str, chunks: Iterator[Chunk]) -> tuple[Any, Vector]:
+    rows, labels = [], []
+    for X, y in chunks:
+        rows.append(X)
+        labels.append(y)
+    if not rows:
+        raise StreamError(f"{name} has no rows")
+    X = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
+    return X, np.concatenate(labels)
 
 
 def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
@@ -93,12 +101,31 @@ def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
     """
     check_count("chunk", chunk)
     entry = _of_numbers(name)
-    return _chunks(entry, [_path(name, file) for file in entry.files], chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks(chunk)
+    return _chunks(entry, _paths(entry, entry.files), chunk)
+
+
+def prepare(name: str) -> Callable[[int], Iterator[Chunk]]:
+    """Do once what many passes need; give a function that makes the stream in chunks of a size.
+
+    A copy of flights-3m that is read fast is left in the user's cache folder; of kuairec what
+    `forks.streams.kuairec` keeps of its rows stays in memory.
+    """
+    entry = _of_numbers(name)
+    if entry.format == "flights":
+        kept = keep_flights(paths(name)[0], cache_folder())
+        return lambda chunk: read_flights(kept, chunk=chunk)
+    if entry.format == "kuairec":
+        return KuaiRec(*paths(name)).chunks
+    return lambda chunk: stream(name, chunk)
 
 
 def _chunks(entry: DataSet, files: list[Path], chunk: int) -> Iterator[Chunk]:
     for path in files:
-        if entry.format == "csv":
+        if entry.format == "flights":
+            yield from read_flights(path, chunk=chunk)
+        elif entry.format == "csv":
             for X, y in read_csv(path, target=-1, header=False, chunk=chunk):
                 yield X, _signs(y)
         else:
@@ -111,10 +138,10 @@ def _signs(labels: Vector) -> Vector:
 
 
 def read(data: str) -> tuple[Any, Any]:
-    """Give the rows and the labels of a data set by its name, or of a file in LIBSVM format.
+    """Give the rows and the labels of a data set by its name, or of a file.
 
-    The file may be compressed (.gz or .bz2). Its rows are an array, or CSR if most entries are
-    zero; its labels are as they stand there.
+    A file is what `forks.streams.open_stream` reads; a table has a header, and its labels in the
+    last column. Rows are an array, or CSR if most entries are zero; labels are as they stand there.
     """
     if data in REGISTRY:
         return load(data)
@@ -123,14 +150,23 @@ def read(data: str) -> tuple[Any, Any]:
         raise FileNotFoundError(
             f"{data!r} is neither a file nor one of the data sets {', '.join(_loadable())}"
         )
-    try:
-        X, y = load_svmlight_file(str(path))
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{data} is not in LIBSVM format: {error}") from error
-    if X.shape[0] == 0:
-        raise ValueError(f"{data} has no rows")
-    filled = X.nnz / (X.shape[0] * max(1, X.shape[1]))
-    return (X if filled < _SPARSE else X.toarray()), y
+    return _joined(data, open_labelled(path))
+
+
+def read_signs(data: str) -> tuple[Any, Vector]:
+    """Give what `read` gives, with the smaller label as -1 and the larger as +1.
+
+    Labels that are not of two classes are an error.
+    """
+    X, y = read(data)
+    classes = np.unique(y)
+    if len(classes) != 2:
+        told = ", ".join(f"{label:g}" for label in classes[:3])
+        raise StreamError(
+            f"{data}: labels must be of two classes, got {len(classes)}: "
+            f"{told}{', ...' if len(classes) > 3 else ''}"
+        )
+    return X, np.where(y == classes[1], 1.0, -1.0)
 
 
 def order(n: int, seed: int) -> Counter:
@@ -144,7 +180,7 @@ def permutations(name: str) -> NDArray[np.int64]:
     if entry.permutations is None:
         known = [name for name, other in REGISTRY.items() if other.permutations]
         raise ValueError(f"no published orders of {name!r}, only of {' and '.join(known)}")
-    return read_permutations(_path(name, entry.permutations), entry.rows)
+    return read_permutations(_paths(entry, (entry.permutations,))[0], entry.rows)
 
 
 def published_orders(data: str) -> NDArray[np.int64]:
@@ -215,14 +251,22 @@ def find(file: DataFile, folders: Sequence[Path] | None = None) -> Path | None:
     return next(filter(Path.is_file, candidates), None)
 
 
-def _path(name: str, file: DataFile) -> Path:
-    path = find(file)
-    if path is not None:
-        return path
+def _paths(entry: DataSet, files: Sequence[DataFile]) -> list[Path]:
+    """Give the paths of files of a data set, or say which are missing and how to get them."""
+    found = [find(file) for file in files]
+    missing = [file for file, path in zip(files, found, strict=True) if path is None]
+    if not missing:
+        return [path for path in found if path is not None]
+    names = ", ".join(file.name for file in missing)
+    one = len(missing) == 1
     places = " or ".join(map(str, _folders()))
-    hint = f", or run `forks data fetch {name}`" if file.address else ""
+    if all(file.address for file in missing):
+        hint = f", or run `forks data fetch {entry.name}`"
+    else:
+        hint = f" (source: {entry.source})"
     if "FORKS_DATA" not in os.environ:
-        hint += ", or set FORKS_DATA to the folder that has it"
+        hint += f", or set FORKS_DATA to the folder that has {'it' if one else 'them'}"
     raise FileNotFoundError(
-        f"data set {name!r} needs the file {file.name}: put it in {places}{hint}"
+        f"data set {entry.name!r} needs the file{'' if one else 's'} {names}: "
+        f"put {'it' if one else 'them'} in {places}{hint}"
     )

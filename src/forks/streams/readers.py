@@ -6,15 +6,16 @@ chunks given before it stand. Files are closed whatever happens, also if a strea
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from forks.streams._csv import csv_columns, read_csv
+from forks.streams._csv import csv_columns, csv_names, read_csv
 from forks.streams._files import Chunk, PathLike, StreamError, check_count, ending, existing
 from forks.streams._libsvm import read_libsvm
-from forks.streams._parquet import parquet_columns, read_parquet
+from forks.streams._parquet import parquet_columns, parquet_names, read_parquet
 
 __all__ = [
     "StreamError",
@@ -48,6 +49,19 @@ def open_stream(path: PathLike, **options: Any) -> Iterator[Chunk]:
             return read_parquet(path, **options)
         case _:
             return read_libsvm(path, **options)
+
+
+def open_labelled(path: PathLike) -> Iterator[Chunk]:
+    """Give chunks (X, y) of a file; a table has a header and its labels in the last column."""
+    match ending(existing(path)):
+        case ".csv":
+            return open_stream(path, target=csv_names(Path(path), ",")[-1])
+        case ".tsv":
+            return open_stream(path, target=csv_names(Path(path), "\t")[-1])
+        case ".parquet":
+            return open_stream(path, target=parquet_names(Path(path))[-1])
+        case _:
+            return open_stream(path)
 
 
 def read_arrays(X: Any, y: Any, *, chunk: int = 10_000) -> Iterator[Chunk]:
