@@ -37,7 +37,7 @@ def valued(n=ROWS, d=4, seed=0):
 
 def classifier(**changes):
     """Make a small classifier with the bandwidth set by hand."""
-    return FORKSClassifier(**(SMALL | {"bandwidth": 1.5} | changes))
+    return FORKSClassifier(**(SMALL | {"bandwidth": 1.5, "loss": "hinge"} | changes))
 
 
 def regressor(**changes):

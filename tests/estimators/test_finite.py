@@ -184,7 +184,7 @@ def test_one_class_for_a_long_time(loss):
 
 
 def test_one_class_only_but_two_declared():
-    model = FORKSClassifier(**SMALL)
+    model = FORKSClassifier(**SMALL, loss="hinge")
     model.partial_fit(NORMAL, np.ones(ROWS, int), classes=[0, 1])
     assert (model.predict(NORMAL) == 1).all()
 

@@ -24,6 +24,7 @@ from forks.learners import (
     NOGD,
     PROSNKONS,
     RBP,
+    Adaptive,
     Forgetron,
     Projectron,
     ProjectronPP,
@@ -109,7 +110,7 @@ def test_the_gaussian_is_the_promised_one():
 
 
 @pytest.mark.parametrize(
-    ("face", "loss"), [(FORKSClassifier, "hinge"), (FORKSRegressor, "squared_error")]
+    ("face", "loss"), [(FORKSClassifier, "squared_hinge"), (FORKSRegressor, "squared_error")]
 )
 def test_flat_parameters(face, loss):
     parameters = inspect.signature(face).parameters
@@ -118,6 +119,42 @@ def test_flat_parameters(face, loss):
     model = face(**PROMISED, loss=loss)
     assert model.get_params() == face().get_params()
     assert face(50).budget == 50
+
+
+@pytest.mark.parametrize("face", [FORKSClassifier, FORKSRegressor])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sketch_size": 20},
+        {"n_landmarks": 10},
+        {"rank": 5},
+        {"update_cycle": 0},
+        {"eta": 0.5},
+        {"alpha": 0.1},
+        {"curvature": 0.2},
+        {"on_update": "reset"},
+        {"landmarks": "fixed"},
+        {"max_points": 300},
+    ],
+)
+def test_a_size_of_the_sketched_learner_asks_for_it(face, given):
+    learner = face(budget=20, **given)._learner()
+    assert isinstance(learner, FORKS)
+    for name, value in given.items():
+        assert getattr(learner, name) == value
+    assert isinstance(face(budget=20)._learner(), Adaptive)
+
+
+def test_the_parameters_of_the_default_learner():
+    assert FORKSClassifier()._learner() == Adaptive() == OnlineKernelClassifier()._learner()
+    assert FORKSRegressor()._learner() == Adaptive(loss=SquaredError())
+    learner = FORKSClassifier(40, loss="logistic", scaling=None, bandwidth=0.5)._learner()
+    expected = Adaptive(
+        kernel=Gaussian(0.5), loss=Logistic(), buffer=100, scaling="none", bandwidth="absolute"
+    )
+    assert learner == expected
+    assert FORKSClassifier(buffer=30)._learner().buffer == 30
+    assert FORKSClassifier(1)._learner().buffer == 8
 
 
 @pytest.mark.parametrize("face", [OnlineKernelClassifier, OnlineKernelRegressor])

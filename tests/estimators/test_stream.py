@@ -364,7 +364,7 @@ def test_a_stream_that_ends_in_stage_one():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     rows = rng.normal(size=(40, 3)) + 6.0 * y[:, None]
-    model = FORKSClassifier(random_state=0).fit(rows[:20], y[:20])
+    model = FORKSClassifier(n_landmarks=100, random_state=0).fit(rows[:20], y[:20])
     assert counts(model)["stage"] == 0
     assert 0 < model.n_points_ <= 20
     assert model.score(rows[20:], y[20:]) == 1.0

@@ -117,14 +117,16 @@ BLOBS, BLOB = make_blobs(
 NAMES = np.array(["red", "green", "blue"])
 
 
+@pytest.mark.parametrize("sizes", [{}, {"n_landmarks": 20}], ids=["default", "sketched"])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
-def test_three_blobs_are_learned(loss):
-    model = FORKSClassifier(loss=loss, budget=20, random_state=0)
+def test_three_blobs_are_learned(loss, sizes):
+    model = FORKSClassifier(loss=loss, budget=20, random_state=0, **sizes)
     scores = model.prequential(BLOBS, NAMES[BLOB])
     assert scores.shape == (600, 3)
     assert (scores[0] == 0.0).all()
     assert model.classes_.tolist() == ["blue", "green", "red"]
-    assert counts(model)["stage"] == 2
+    if sizes:
+        assert counts(model)["stage"] == 2
     mistakes = model.labels_of(scores) != NAMES[BLOB]
     assert mistakes[100:].mean() < 0.05
     assert model.decision_function(BLOBS).shape == (600, 3)
@@ -176,11 +178,65 @@ def test_two_classes_in_the_first_chunk_of_three():
     assert set(model.predict(BLOBS[two])) == {0, 1}
 
 
+# ---- weights of classes ------------------------------------------------------------------------
+
+
+def imbalanced(n=3000):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, 2))
+    rare = rng.random(n) < 0.05
+    rows[rare] += 1.2
+    return rows, np.where(rare, "rare", "usual")
+
+
+def test_balanced_classes_are_found_more_often():
+    rows, labels = imbalanced()
+    plain = FORKSClassifier().fit(rows, labels)
+    balanced = FORKSClassifier(class_weight="balanced").fit(rows, labels)
+    is_rare = labels == "rare"
+    found = [(model.predict(rows)[is_rare] == "rare").mean() for model in (plain, balanced)]
+    assert found[1] > 0.6 > 0.3 > found[0]
+
+
+def test_balanced_weights_are_those_of_the_rows_so_far():
+    rows, labels = imbalanced(400)
+    is_rare = labels == "rare"
+    seen = np.cumsum(np.stack([is_rare, ~is_rare], axis=1), axis=0)
+    own = np.where(is_rare, seen[:, 0], seen[:, 1])
+    weights = np.arange(1, 401) / (2 * own)
+    by_hand = FORKSClassifier().partial_fit(
+        rows, labels, classes=["rare", "usual"], sample_weight=weights
+    )
+    balanced = FORKSClassifier(class_weight="balanced")
+    for part in np.array_split(np.arange(400), 7):
+        balanced.partial_fit(rows[part], labels[part], classes=["rare", "usual"])
+    for ours, theirs in zip(balanced.engine_.memory, by_hand.engine_.memory, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_given_weights_of_classes():
+    rows, labels = imbalanced(300)
+    given = FORKSClassifier(class_weight={"rare": 3.0}).fit(rows, labels)
+    weights = np.where(labels == "rare", 3.0, 1.0)
+    by_hand = FORKSClassifier().fit(rows, labels, sample_weight=weights)
+    for ours, theirs in zip(given.engine_.memory, by_hand.engine_.memory, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    three = FORKSClassifier(class_weight="balanced").fit(BLOBS, BLOB)
+    assert three.score(BLOBS, BLOB) > 0.95
+
+
+@pytest.mark.parametrize("given", ["even", 3.0, {"blue": 1.0}, {"rare": -1.0}, {"rare": "much"}])
+def test_bad_weights_of_classes(given):
+    rows, labels = imbalanced(50)
+    with pytest.raises(ValueError, match="class_weight"):
+        FORKSClassifier(class_weight=given).fit(rows, labels)
+
+
 # ---- probabilities -----------------------------------------------------------------------------
 
 
 def test_probabilities_of_two_classes():
-    model = FORKSClassifier(loss="logistic", random_state=0).fit(X, Y)
+    model = FORKSClassifier(loss="logistic", n_landmarks=50, random_state=0).fit(X, Y)
     probabilities = model.predict_proba(FRESH)
     assert probabilities.shape == (ROWS, 2)
     assert (probabilities >= 0.0).all()
@@ -191,9 +247,21 @@ def test_probabilities_of_two_classes():
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, model.predict(FRESH) == 1)
 
 
-def test_probabilities_mean_something():
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+def test_probabilities_of_the_default_learner(loss):
+    model = FORKSClassifier(loss=loss).fit(X, Y)
+    probabilities = model.predict_proba(FRESH)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    assert ((probabilities > 0.0) & (probabilities < 1.0)).all()
+    scores = model.decision_function(FRESH)
+    np.testing.assert_allclose(probabilities[:, 1], 0.5 * (1.0 + scores), rtol=1e-12)
+    np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, model.predict(FRESH) == 1)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"n_landmarks": 100}], ids=["default", "sketched"])
+def test_probabilities_mean_something(sizes):
     coin = np.random.default_rng(0).random(4000) < 0.8  # whatever the row
-    model = FORKSClassifier(loss="logistic", random_state=0)
+    model = FORKSClassifier(loss="logistic", random_state=0, **sizes)
     noise = np.random.default_rng(1).normal(size=(4000, 2))
     model.fit(noise, coin)
     assert abs(model.predict_proba(noise)[:, 1].mean() - 0.8) < 0.05
@@ -212,12 +280,13 @@ def test_probabilities_of_three_classes():
 @pytest.mark.parametrize(
     ("model", "gives"),
     [
-        (FORKSClassifier(), False),
-        (FORKSClassifier(loss="squared_hinge"), False),
-        (FORKSClassifier(loss="logistic"), True),
-        (FORKSClassifier(loss=Logistic()), True),
-        (FORKSClassifier(loss=Hinge()), False),
-        (OnlineKernelClassifier(), False),
+        (FORKSClassifier(), True),
+        (FORKSClassifier(loss="hinge"), True),
+        (FORKSClassifier(rank=5), False),
+        (FORKSClassifier(rank=5, loss="logistic"), True),
+        (FORKSClassifier(rank=5, loss=Logistic()), True),
+        (FORKSClassifier(rank=5, loss=Hinge()), False),
+        (OnlineKernelClassifier(), True),
         (OnlineKernelClassifier(FORKS(loss=Logistic())), True),
         (OnlineKernelClassifier(KOGD(loss=Logistic())), True),
         (OnlineKernelClassifier(KOGD()), False),
@@ -226,7 +295,7 @@ def test_probabilities_of_three_classes():
         (FORKSRegressor(), False),
     ],
 )
-def test_only_the_logistic_loss_gives_probabilities(model, gives):
+def test_who_gives_probabilities(model, gives):
     assert hasattr(model, "predict_proba") == gives
     if not gives:
         with pytest.raises(AttributeError, match="predict_proba"):

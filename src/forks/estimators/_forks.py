@@ -7,7 +7,9 @@ from forks import losses
 from forks.estimators._bandwidth import MedianRule
 from forks.estimators._online import median_rule_for
 from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
-from forks.learners import FORKS
+from forks.learners import FORKS, Adaptive
+from forks.learners._checks import whole
+from forks.learners.adaptive import SMALLEST_BUFFER
 
 KERNELS = {"rbf": Gaussian, "laplacian": Laplacian, "poly": Polynomial, "linear": Linear}
 CLASSIFICATION = {
@@ -21,9 +23,8 @@ REGRESSION = {
     "huber": losses.Huber,
 }
 
-_SAME_NAME = (
-    "budget",
-    "buffer",
+# What only the sketched learner has: who names one of these asks for it.
+_SKETCHED = (
     "sketch_size",
     "n_landmarks",
     "rank",
@@ -35,6 +36,7 @@ _SAME_NAME = (
     "landmarks",
     "max_points",
 )
+_SCALINGS = {"standard": "standard", None: "none"}
 
 
 def chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
@@ -52,7 +54,7 @@ def _asks_for_median(estimator: Any) -> bool:
     return by_name and estimator.bandwidth == "median"
 
 
-def learner_from(estimator: Any, loss_table: dict[str, Any]) -> FORKS:
+def learner_from(estimator: Any, loss_table: dict[str, Any]) -> Adaptive | FORKS:
     """Make the learner that an estimator's parameters describe."""
     kernel = chosen("kernel", estimator.kernel, KERNELS)
     bandwidth = estimator.bandwidth
@@ -61,8 +63,23 @@ def learner_from(estimator: Any, loss_table: dict[str, Any]) -> FORKS:
             raise ValueError(f"bandwidth must be 'median' or a positive number, got {bandwidth!r}")
         kernel = kernel._replace(bandwidth=bandwidth)
     loss = chosen("loss", estimator.loss, loss_table)
-    same = {name: getattr(estimator, name) for name in _SAME_NAME}
-    return FORKS(kernel=kernel, loss=loss, **same)
+    whole("budget", estimator.budget, 1)
+    if estimator.scaling not in _SCALINGS:
+        raise ValueError(f"scaling must be 'standard' or None, got {estimator.scaling!r}")
+    sketched = {name: getattr(estimator, name) for name in _SKETCHED}
+    given = {name: value for name, value in sketched.items() if value is not None}
+    if given:
+        return FORKS(
+            kernel=kernel, loss=loss, budget=estimator.budget, buffer=estimator.buffer, **given
+        )
+    buffer = estimator.buffer
+    return Adaptive(
+        kernel=kernel,
+        loss=loss,
+        buffer=max(SMALLEST_BUFFER, 5 * estimator.budget // 2) if buffer is None else buffer,
+        scaling=_SCALINGS[estimator.scaling],
+        bandwidth="median" if _asks_for_median(estimator) else "absolute",
+    )
 
 
 class ForksParameters:
@@ -70,8 +87,11 @@ class ForksParameters:
 
     _losses: dict[str, Any]
 
-    def _learner(self) -> FORKS:
+    def _learner(self) -> Adaptive | FORKS:
         return learner_from(self, self._losses)
 
     def _median_rule(self) -> MedianRule | None:
-        return median_rule_for(self._learner()) if _asks_for_median(self) else None
+        learner = self._learner()
+        if isinstance(learner, Adaptive) or not _asks_for_median(self):
+            return None  # the first finds its own
+        return median_rule_for(learner)

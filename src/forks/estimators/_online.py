@@ -62,7 +62,8 @@ class OnlineEstimator(BaseEstimator):
         """
         with self._unchanged_on_error():
             X, y, weights = self._check(X, y, sample_weight, first=True)
-            self._learn(X, self._begin(X, y, weights, None), weights)
+            targets = self._begin(X, y, weights, None)
+            self._learn(X, targets, self._weighed(targets, weights))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -106,7 +107,7 @@ class OnlineEstimator(BaseEstimator):
             else:
                 self._check_classes(classes)
                 targets = self.targets_of(y)
-            return self._shaped(self._learn(X, targets, weights))
+            return self._shaped(self._learn(X, targets, self._weighed(targets, weights)))
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -135,6 +136,7 @@ class OnlineEstimator(BaseEstimator):
             else:
                 self._check_classes(classes)
                 targets = self.targets_of(y)
+            weights = self._weighed(targets, weights)
             return self._shaped(self._score_then_learn(ahead, X, targets, weights))
 
     def _score_then_learn(
@@ -153,6 +155,11 @@ class OnlineEstimator(BaseEstimator):
             self.engine_.score_then_learn(ahead[rest], X[rest], targets[rest], weights[rest])
         )
         return np.concatenate(parts)
+
+    def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
+        """Give the weights that the next rows are learned with."""
+        del targets
+        return weights
 
     def _check_classes(self, classes: Any) -> None:
         """Check that `classes` of a later call are those of the first."""
@@ -308,7 +315,7 @@ class AnyLearner:
     """Mixin of the two estimators whose only parameter is the learner."""
 
     learner: Any
-    _default: FORKS
+    _default: Learner
 
     def _learner(self) -> Learner:
         learner = self._default if self.learner is None else self.learner
@@ -317,7 +324,7 @@ class AnyLearner:
         return learner
 
     def _median_rule(self) -> MedianRule | None:
-        return median_rule_for(self._default) if self.learner is None else None
+        return None
 
 
 def median_rule_for(learner: FORKS) -> MedianRule:

@@ -1,5 +1,7 @@
 """Classifiers: two classes, or more with one score per class on one shared state."""
 
+import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -8,15 +10,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from forks.estimators._classes import labels_for, targets_for
-from forks.estimators._forks import CLASSIFICATION, ForksParameters, chosen
+from forks.estimators._forks import CLASSIFICATION, ForksParameters
 from forks.estimators._online import AnyLearner, OnlineEstimator
-from forks.learners import FORKS
-from forks.typing import Matrix
+from forks.learners import Adaptive
+from forks.typing import Matrix, Vector
 
 
 def _gives_probabilities(classifier: Any) -> bool:
-    """Scores are log-odds under the logistic loss only."""
-    return bool(getattr(classifier._loss(), "probabilistic", False))
+    """Do the learner's scores stand for probabilities?"""
+    return classifier._learner().probability(np.zeros((1, 1))) is not None
 
 
 class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
@@ -43,14 +45,11 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
     """
 
     _task = "classification"
-    _default = FORKS()
+    _default = Adaptive()
 
     def __init__(self, learner: Any = None, random_state: Any = None) -> None:
         self.learner = learner
         self.random_state = random_state
-
-    def _loss(self) -> Any:
-        return getattr(self._learner(), "loss", None)
 
     def _start(self, y: Any, classes: Any, counted: Any) -> int:
         check_classification_targets(y)
@@ -89,12 +88,13 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, for the logistic loss.
+        """Probabilities of the classes: of the default learner, and with the logistic loss.
 
         With more than two classes each has its own yes-or-no probability; they are scaled to sum
         to one.
         """
-        positive = 0.5 * (1.0 + np.tanh(0.5 * self._scores(X)))  # the logistic function, safely
+        positive = self.learner_.probability(self._scores(X))
+        assert positive is not None  # or this method would not be there
         if positive.shape[1] == 1:
             return np.hstack([1.0 - positive, positive])
         sums = positive.sum(axis=1, keepdims=True)
@@ -103,25 +103,36 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
 
 
 class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
-    """FORKS as a classifier: one pass, bounded memory, second order, nonlinear.
+    """One pass, bounded memory, second order, nonlinear, and nothing to tune.
+
+    With none of the sizes given it is `forks.learners.Adaptive`. Any of `sketch_size`,
+    `n_landmarks`, `rank`, `update_cycle`, `eta`, `alpha`, `curvature`, `on_update`, `landmarks` and
+    `max_points` makes it `forks.learners.FORKS`, the learner of the paper, on features as they are.
 
     Parameters
     ----------
     budget : int
-        Sets the sizes that are None: a buffer of twice as many points, as many landmarks.
-    buffer, sketch_size, n_landmarks, rank, update_cycle : int, optional
+        Sets the sizes that are None: a buffer of two and a half times as many rows, each of them a
+        landmark; with the sketched learner a buffer of twice as many points, as many landmarks.
+    buffer : int, optional
+        Rows, or points, kept.
+    sketch_size, n_landmarks, rank, update_cycle : int, optional
         See `forks.learners.FORKS`.
     kernel : {"rbf", "laplacian", "poly", "linear"} or kernel
         A name, or one of `forks.kernels`, which is then used as it is.
     bandwidth : "median" or float
-        Of the kernels named "rbf" and "laplacian": the median distance between the first rows
-        (at most 128), or a number.
-    loss : {"hinge", "squared_hinge", "logistic"} or loss
-        "logistic" gives `predict_proba`.
+        Of the kernels named "rbf" and "laplacian": the median distance between the first rows, or
+        a number.
+    loss : {"squared_hinge", "hinge", "logistic"} or loss
+    scaling : "standard" or None
+        Are features scaled, and their long tails drawn in? See `forks.features.scaling`.
+    class_weight : None, "balanced" or dict
+        Factors of the rows of each class: none; the number of rows so far over that of the row's
+        class so far, times the number of classes; or given by the labels.
     eta, alpha, curvature, on_update, landmarks, max_points
         See `forks.learners.FORKS`.
     random_state : int, RandomState or None
-        Seeds the sketch and the choice of landmarks.
+        Seeds the sketch and the choice of landmarks; the default learner draws nothing.
 
     Attributes
     ----------
@@ -152,12 +163,14 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         update_cycle: int | None = None,
         kernel: Any = "rbf",
         bandwidth: Any = "median",
-        loss: Any = "hinge",
-        eta: float = 0.2,
-        alpha: float = 0.05,
-        curvature: float = 0.1,
-        on_update: str = "carry",
-        landmarks: str = "fixed",
+        loss: Any = "squared_hinge",
+        scaling: str | None = "standard",
+        class_weight: Any = None,
+        eta: float | None = None,
+        alpha: float | None = None,
+        curvature: float | None = None,
+        on_update: str | None = None,
+        landmarks: str | None = None,
         max_points: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -170,6 +183,8 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.loss = loss
+        self.scaling = scaling
+        self.class_weight = class_weight
         self.eta = eta
         self.alpha = alpha
         self.curvature = curvature
@@ -178,5 +193,34 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         self.max_points = max_points
         self.random_state = random_state
 
-    def _loss(self) -> Any:
-        return chosen("loss", self.loss, CLASSIFICATION)
+    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+        n_outputs = super()._start(y, classes, counted)
+        self._class_counts = np.zeros(len(self.classes_))
+        self._check_class_weight()
+        return n_outputs
+
+    def _check_class_weight(self) -> None:
+        given = self.class_weight
+        if given is None or (isinstance(given, str) and given == "balanced"):
+            return
+        if not isinstance(given, dict):
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {given!r}")
+        for label, weight in given.items():
+            if label not in self.classes_.tolist():
+                raise ValueError(f"class_weight has {label!r}, which is none of the classes")
+            if not (isinstance(weight, numbers.Real) and 0.0 <= float(weight) < math.inf):
+                raise ValueError(f"class_weight of {label!r} must not be negative, got {weight!r}")
+
+    def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
+        if self.class_weight is None:
+            return weights
+        two = targets.shape[1] == 1
+        is_of = np.hstack([-targets, targets]) > 0.0 if two else targets > 0.0  # (rows, classes)
+        if isinstance(self.class_weight, dict):
+            each = np.array([self.class_weight.get(label, 1.0) for label in self.classes_])
+            factors = is_of @ each
+        else:
+            so_far = self._class_counts + np.cumsum(is_of, axis=0)  # with the row itself
+            factors = so_far.sum(axis=1) / (is_of.shape[1] * so_far[is_of])
+            self._class_counts = so_far[-1]
+        return factors if weights is None else weights * factors

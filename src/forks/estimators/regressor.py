@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from forks.estimators._forks import REGRESSION, ForksParameters
 from forks.estimators._online import AnyLearner, OnlineEstimator
-from forks.learners import FORKS
+from forks.learners import Adaptive
 from forks.losses import SquaredError
 from forks.typing import Matrix
 
@@ -33,7 +33,7 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
     """
 
     _task = "regression"
-    _default = FORKS(loss=SquaredError())
+    _default = Adaptive(loss=SquaredError())
 
     def __init__(self, learner: Any = None, random_state: Any = None) -> None:
         self.learner = learner
@@ -57,24 +57,21 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
 
 
 class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
-    """FORKS as a regressor: one pass, bounded memory, second order, nonlinear.
+    """One pass, bounded memory, second order, nonlinear, and nothing to tune.
 
-    Targets should be of about unit size or larger: the first steps are too long for smaller ones.
+    Which learner it is depends on the parameters as in `FORKSClassifier`. The default one
+    standardises targets; with the sketched one targets should be of about unit size or larger.
 
     Parameters
     ----------
-    budget : int
-        Sets the sizes that are None: a buffer of twice as many points, as many landmarks.
-    buffer, sketch_size, n_landmarks, rank, update_cycle : int, optional
-        See `forks.learners.FORKS`.
-    kernel, bandwidth
+    budget, buffer, sketch_size, n_landmarks, rank, update_cycle, kernel, bandwidth, scaling
         See `FORKSClassifier`.
     loss : {"squared_error", "epsilon_insensitive", "huber"} or loss
         A name, or one of `forks.losses`.
     eta, alpha, curvature, on_update, landmarks, max_points
         See `forks.learners.FORKS`.
     random_state : int, RandomState or None
-        Seeds the sketch and the choice of landmarks.
+        Seeds the sketch and the choice of landmarks; the default learner draws nothing.
 
     Attributes
     ----------
@@ -96,11 +93,12 @@ class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
         kernel: Any = "rbf",
         bandwidth: Any = "median",
         loss: Any = "squared_error",
-        eta: float = 0.2,
-        alpha: float = 0.05,
-        curvature: float = 0.1,
-        on_update: str = "carry",
-        landmarks: str = "fixed",
+        scaling: str | None = "standard",
+        eta: float | None = None,
+        alpha: float | None = None,
+        curvature: float | None = None,
+        on_update: str | None = None,
+        landmarks: str | None = None,
         max_points: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -113,6 +111,7 @@ class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.loss = loss
+        self.scaling = scaling
         self.eta = eta
         self.alpha = alpha
         self.curvature = curvature

@@ -83,6 +83,12 @@ class Learner(ABC):
         del memory
         return None
 
+    def probability(self, scores: Matrix) -> Matrix | None:
+        """Give the probabilities of +1 that scores stand for; None if they stand for none."""
+        if not getattr(getattr(self, "loss", None), "probabilistic", False):
+            return None
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))  # the logistic function, safely
+
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
         """Give the features of dense rows, one per column, in which the score is linear now.
 

@@ -222,10 +222,14 @@ class SketchedLearner(Learner):
         self._forget(state)
         if self.weight_start == "point":
             psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
-            self._keep_scores(state, x, state.alpha[:, :n] @ psi)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = state.alpha[:, :n] @ psi
+            self._keep_scores(state, x, np.where(np.isfinite(scores), scores, 0.0))
         elif self.weight_start == "projection":
             X = dense_points(state.points, n)
-            f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
+            with np.errstate(over="ignore", invalid="ignore"):
+                f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
+            f = np.where(np.isfinite(f), f, 0.0)  # a score that overflows says nothing
             fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
             state.w[:, : plan.rank] = fit.T
         state.counts[COUNT.stage] = 2

@@ -41,7 +41,7 @@ the best expert", 1998; Page, "Continuous inspection schemes", 1954.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, eigh, lapack, solve_triangular
@@ -69,7 +69,7 @@ from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
 from forks.typing import Counter, Matrix, Vector
 
-_FIRST = 8  # rows of the first fit
+SMALLEST_BUFFER = 8  # rows of the first fit
 _ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
 _USUAL_ALPHA = 0.5
 _CONVINCING = 64  # rows at which the data's choice of alpha counts as much as the usual one
@@ -80,7 +80,7 @@ _JITTER = 1e-5  # added to the diagonal of K_mm
 _NEWTON_STEPS = 4
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
-_DISTRUST = math.exp(-1.0)  # factor of a weight after a mistake
+_MOST_DISTRUST = 5.0  # a mistake costs an expert its row's weight in log-trust, at most this
 _SURE = 0.01  # probabilities stay so far from 0 and 1
 _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
@@ -165,7 +165,7 @@ class Adaptive(Learner):
 
     kernel: Kernel = Gaussian()
     loss: Loss = SquaredHinge()
-    buffer: int = 256
+    buffer: int = 250
     scaling: str = "standard"
     bandwidth: str = "median"
     linear: bool = True
@@ -177,7 +177,7 @@ class Adaptive(Learner):
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         check_loss(self.loss)
-        whole("buffer", self.buffer, _FIRST)
+        whole("buffer", self.buffer, SMALLEST_BUFFER)
         one_of("scaling", self.scaling, ("standard", "none"))
         one_of("bandwidth", self.bandwidth, ("median", "absolute"))
 
@@ -220,7 +220,7 @@ class Adaptive(Learner):
         }
         memory = allocate(AdaptiveState, shapes)
         state = self.view(memory)
-        state.counts[COUNT.due] = _FIRST
+        state.counts[COUNT.due] = SMALLEST_BUFFER
         state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
         state.levels[LEVEL.spread] = 1.0
         state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
@@ -250,6 +250,12 @@ class Adaptive(Learner):
         counts = self.view(memory).counts
         return int(min(counts[COUNT.rounds], self.buffer))
 
+    def probability(self, scores: Matrix) -> Matrix | None:
+        """Give the probabilities of +1: scores are 2 p - 1."""
+        if not self._rule.classifies:
+            return None
+        return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
+
     # ---- events ------------------------------------------------------------------------------
 
     def handle(self, view: AdaptiveState, x: Vector) -> None:
@@ -274,7 +280,7 @@ class Adaptive(Learner):
             counts[COUNT.event] = RESUME
 
     def _next_due(self, rounds: int) -> int:
-        due = _FIRST
+        due = SMALLEST_BUFFER
         while due <= rounds:
             due *= 4 if due < self.buffer else 2
         return min(due, self.buffer) if rounds < self.buffer else due
@@ -283,7 +289,7 @@ class Adaptive(Learner):
         """Keep the rows since the concept changed, in their order, as the first of the ring."""
         counts, size = state.counts, self.buffer
         rounds = int(counts[COUNT.rounds])
-        n = min(max(rounds - int(counts[COUNT.quiet]), _FIRST), size)
+        n = min(max(rounds - int(counts[COUNT.quiet]), SMALLEST_BUFFER), size)
         order = np.arange(rounds - n, rounds) % size
         for ring in (state.rows, state.targets, state.weights):
             ring[:n] = ring[order]
@@ -547,7 +553,7 @@ def _step(rule, state, work, x, y, weight, out):
             if rule.restart:
                 _watch(state, work, y)
             if rule.follow:
-                _follow(rule, state, work, y)
+                _follow(state, work, y, weight)
         _newton(rule, state, work, y, weight)
         counts[COUNT.rounds] += 1
         if counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM:
@@ -644,6 +650,8 @@ def _answer(rule, state, work, out):
             work.g[o] = g
             leading = f if state.trust[o, 0] >= 0.5 else g
             out[o] = 2.0 * _probability(rule, leading) - 1.0
+        elif rule.classifies:
+            out[o] = 2.0 * _probability(rule, f) - 1.0
         else:
             out[o] = state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f
 
@@ -710,11 +718,12 @@ def _follow_rows(follower, rows, targets):
 
 
 @njit
-def _follow(rule, state, work, y):
+def _follow(state, work, y, weight):
     """Weigh theta and the follower by what they said of y; let the follower make it right."""
+    distrust = math.exp(-min(weight, _MOST_DISTRUST))
     for o in range(y.shape[0]):
-        a = state.trust[o, 0] * (_DISTRUST if is_mistake(work.f[o], y[o]) else 1.0)
-        b = state.trust[o, 1] * (_DISTRUST if is_mistake(work.g[o], y[o]) else 1.0)
+        a = state.trust[o, 0] * (distrust if is_mistake(work.f[o], y[o]) else 1.0)
+        b = state.trust[o, 1] * (distrust if is_mistake(work.g[o], y[o]) else 1.0)
         share = (1.0 - _SHARE) * a / (a + b) + 0.5 * _SHARE
         state.trust[o, 0] = share
         state.trust[o, 1] = 1.0 - share
