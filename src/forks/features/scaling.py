@@ -6,8 +6,10 @@ a tail weight a >= 0; with t = (x - m) / s a value becomes
     z = t / (1 + a |t|) / r,   at most 5 in size,
 
 where r makes the standard deviation of the rows one. The tail weight is 0 for features with the
-tails of a normal distribution or shorter, and grows with the ratio of root mean square to mean
-distance: counts and amounts, most of them small and a few huge, are spread evenly.
+tails of a normal distribution or shorter, and grows with R, the root mean square of |x - m| over
+its mean: a = (R / R_normal - 1) / 2, at most 1. So counts and amounts, most of them small and a
+few huge, are spread evenly. A feature that is the same in all rows says 0, and +-3 if it is ever
+something else.
 
 A feature that is zero in more than half of the rows has the centre 0, so that sparse rows stay
 sparse.

@@ -1,37 +1,56 @@
 """The learner of the default estimators: second order from the first rows on, and nothing to tune.
 
-**Features.** Rows are scaled (`forks.features.scaling`) and divided by the median distance of the
-rows in the buffer. With landmarks z_1, ..., z_m, taken from those rows, and d scaled features,
+**Features.** Rows are scaled (`forks.features.scaling`) to x, and divided by the root c of their
+median squared distance (of the mean one where most rows are alike). With landmarks z_1, ..., z_m,
+the different ones among the rows x / c of the buffer, and d features,
 
-    psi(x) = [k(z_1, x), ..., k(z_m, x), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
+    psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
 
 so a hypothesis theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta
-its squared norm.
+its squared norm. K_mm has a little more than the kernel's values on its diagonal. Before the first
+fit psi is [1] and Lambda is 1.
 
-**A start that learns.** The first `buffer` rows are kept. When 8, 16, 32, ... of them have come,
-all of the above is made anew from all rows so far, the regularisation alpha is chosen by the exact
-leave-one-out error of ridge regression, and theta is fitted: a batch machine on few rows.
+**A start that learns.** The first `buffer` rows are kept. When 8, 32, 128, ... of them have come,
+and when all have, all of the above is made anew from all rows so far. Up to 128 rows, alpha is
+chosen by the exact leave-one-out error of ridge regression (the squared hinge of the scores for
+classes, the squared error for numbers), in multiples of the loss's curvature at f = 0 and drawn
+to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + 64). Then theta is
+fitted: a batch machine on few rows. Targets of regression are brought to mean 0 and standard
+deviation 1.
 
 **Then a Newton step per round.** With slope g and curvature h of the loss at f = theta'psi,
 
     u = P psi,   q = psi'u,   theta <- theta - g / (1 + h q) u,   P <- P - h / (1 + h q) u u',
 
-P = (alpha Lambda + sum h psi psi')^-1. For squared losses this is recursive least squares, or
-AROW. Rounds with a slope below a share `tolerance` of that at f = 0 are left out: the share grows
-from 0 to a half in the first 4,000 rounds, as fewer and fewer rounds have something to say. A
-round costs O(m d), and O((m + d)^2) more if it learns. From round 1024 on alpha is held below
-256 / rounds: a prior that helped on few rows would keep a large stream from its details.
+P = (alpha Lambda + sum h psi psi')^-1; a weight multiplies g and h, and h is 1 where the loss has
+a slope and no curvature. For squared losses this is recursive least squares, or AROW. Outputs
+share P, and the largest of their h. Rounds in which no slope is above a share `tolerance` of that
+at f = 0 (for regression: of its root mean square of late) are left out. The share is 0 for the
+first 128 rounds, and 0.1 more with each doubling of their number, up to a half: fewer and fewer
+rounds have something to say. A round costs O(m d), and O((m + d)^2) more if it learns.
 
-**Learn and follow.** Beside theta there is a follower, a passive-aggressive learner on centred
-psi that makes every example right at once, O(m + d). The answer is a mixture of the two in
-probabilities, weighted by the fixed-share rule for the log-loss: if the stream does not sit
-still, or asks the same again and again, the follower takes over within some rounds, and the price
-on other streams is small.
+After the buffer there is an event each time the number of rounds has doubled. From round 8192 on
+it lowers alpha to 256 / rounds, if that is at most half of what alpha was: a prior that helped on
+few rows would keep a large stream from its details. A = P^-1 loses (alpha - alpha') Lambda, and
+theta becomes A'^-1 A theta.
+
+**Learn and follow.** Beside theta there is a follower of classes, a passive-aggressive learner
+that makes every example right at once, O(m + d). Its features are psi with kernel values centred
+and divided by the root mean square of their norm, over the rows of the last fit; at a fit it
+starts anew and follows these rows. The two are weighted by the fixed-share rule: a mistake
+divides a weight by e, and of the weights' sum 0.001 is then dealt out evenly. The one of more
+weight gives the answer, 2 p - 1, p the probability that its score stands for (the logistic
+function of a log-odds, else (1 + f) / 2), at least 0.01 and at most 0.99. So if the stream does
+not sit still, or asks the same again and again, the follower takes over within some rounds, and
+the price on other streams is small. Without a follower the answer is f.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
-the mistakes of theta: when they say that the rate is half as high again as it used to be, the
-learner starts anew from the rows since the change, which the same sum tells.
+the mistakes of theta (with several outputs: whether the largest score is that of a right one)
+after the first 100 rounds: when they say, with a sum above 16, that the rate is half as high again
+as it used to be, the learner starts anew from the rows since the change, which the same sum tells:
+those since it was last 0, at least 8 and at most the buffer. The usual rate is the mean over all
+rounds or, after 1,000, an exponential mean. Every event sets the sum to 0.
 
 References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
 Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
@@ -41,7 +60,7 @@ the best expert", 1998; Page, "Continuous inspection schemes", 1954.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve, eigh, lapack, solve_triangular
@@ -365,11 +384,16 @@ class Adaptive(Learner):
     ) -> tuple[Matrix, Matrix]:
         """Fit the squared hinge, or the squared error, by Newton's method; give theta and P.
 
-        Every row is a landmark, psi_i = Lambda J_i, where J_i picks the landmark and has the
-        linear part and 1; so with the rows that have a loss, G = psi Lambda^-1 psi' and
-        S = (G + alpha H^-1)^-1,
+        Every row is a landmark, or a copy of one: psi_i = Lambda J_i, where J_i picks the
+        landmark and has the linear part and 1 (so psi_i has what K_mm has more on its diagonal).
+        With the rows that have a loss, G = psi Lambda^-1 psi' and S = (G + alpha H^-1)^-1,
 
-            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha.
+            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha,
+
+        which is A^-1 psi'H y and A^-1 of A = alpha Lambda + psi'H psi, H the weights times the
+        curvature at f = 0. All rows have a loss at first, and then those with y f < 1, until they
+        are the same again, or for a few steps. Several outputs, which share P, and regression
+        keep all rows.
         """
         alpha = float(state.levels[LEVEL.alpha])
         ridge = alpha / (self._unit * np.maximum(weights, _JITTER))
@@ -634,7 +658,7 @@ def _describe(rule, state, work, x):
 
 @njit
 def _answer(rule, state, work, out):
-    """Write the scores: of theta, of the follower, and of the two together."""
+    """Write the scores: of theta, of the follower, and the answer of the one to be trusted."""
     W = work.psi.shape[0]
     for o in range(out.shape[0]):
         f = finite_or_zero(dot(state.theta[o], work.psi, W))
@@ -711,7 +735,7 @@ def _follow_rows(follower, rows, targets):
 
 @njit
 def _follow(rule, state, work, y):
-    """Weigh theta and the follower by what they said of y; let the follower make it right."""
+    """Weigh theta and the follower by their mistakes; let the follower make this round right."""
     for o in range(y.shape[0]):
         a = state.trust[o, 0] * (_DISTRUST if is_mistake(work.f[o], y[o]) else 1.0)
         b = state.trust[o, 1] * (_DISTRUST if is_mistake(work.g[o], y[o]) else 1.0)
