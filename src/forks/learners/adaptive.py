@@ -115,6 +115,7 @@ class Count(NamedTuple):
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
     due: int  # rounds at which the next event is due
+    started: int  # rounds that the last start was made from: 0, or those since the change
     quiet: int  # the round when the watch last had nothing to say
     shifted: int  # is a feature's centre other than 0?
     late: int  # rows of `late` in use
@@ -306,7 +307,7 @@ class Adaptive(Learner):
         order = np.arange(rounds - n, rounds) % size
         for ring in (state.rows, state.targets, state.weights):
             ring[:n] = ring[order]
-        counts[COUNT.rounds] = n
+        counts[COUNT.rounds] = counts[COUNT.started] = n
         state.levels[LEVEL.rate] = 0.0
         return n
 
@@ -701,8 +702,9 @@ def _watch(state, work, y):
                 best = o
         wrong = y[best] < 0.0
     rounds = counts[COUNT.rounds] + 1
+    watched = rounds - counts[COUNT.started]
     rate = levels[LEVEL.rate]
-    if rounds > _SETTLE:
+    if watched > _SETTLE:
         usual = min(max(rate, 0.005), 0.6)
         higher = min(_GAIN * usual, 0.95)
         if wrong:
@@ -712,7 +714,7 @@ def _watch(state, work, y):
         if levels[LEVEL.watch] <= 0.0:
             levels[LEVEL.watch] = 0.0
             counts[COUNT.quiet] = rounds
-    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(rounds, _RATE_ROUNDS)
+    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(watched, _RATE_ROUNDS)
 
 
 @njit
