@@ -1344,7 +1344,8 @@ class AdaptiveOracle:
         self.follower = np.zeros((1, n_outputs))
         self.trust = np.full(n_outputs, 1.0 - constants.share)  # of theta; the rest: follower's
         self.mean, self.spread, self.tolerance = 0.0, 1.0, 0.0
-        self.watch, self.rate, self.mean_square_slope, self.quiet = 0.0, 0.0, 0.0, 0
+        self.watch, self.rate, self.mean_square_slope = 0.0, 0.0, 0.0
+        self.quiet, self.begun = 0, 0  # rounds: the watch was last 0; the two means were begun
         self.due = constants.first
         self.fits, self.lowerings, self.restarts = [], [], []  # rounds since the beginning
         self.rounds_ever = 0
@@ -1420,15 +1421,15 @@ class AdaptiveOracle:
     def watch_mistakes(self, f, y):
         """Page's sum for the hypothesis that mistakes are `gain` times as frequent as usual."""
         wrong = _wrong(f[0], y[0]) if self.n_outputs == 1 else y[np.argmax(f)] < 0.0
-        rounds = len(self.past)
-        if rounds > self.constants.settle:
+        rounds, counted = len(self.past), len(self.past) - self.begun
+        if counted > self.constants.settle:
             usual = np.clip(self.rate, 0.005, 0.6)
             higher = min(self.constants.gain * usual, 0.95)
             ratio = higher / usual if wrong else (1.0 - higher) / (1.0 - usual)
             self.watch = max(0.0, self.watch + np.log(ratio))
             if self.watch == 0.0:
                 self.quiet = rounds
-        self.rate += (wrong - self.rate) / min(rounds, self.constants.rate_rounds)
+        self.rate += (wrong - self.rate) / min(counted, self.constants.rate_rounds)
 
     def newton_step(self, psi, f, y, weight):
         target = (y - self.mean) / self.spread
@@ -1437,7 +1438,7 @@ class AdaptiveOracle:
             usual = abs(float(self.loss.slope(0.0, 1.0)))
         else:
             usual = np.sqrt(self.mean_square_slope)
-        n = min(len(self.past), self.constants.rate_rounds)
+        n = min(len(self.past) - self.begun, self.constants.rate_rounds)
         self.mean_square_slope += (np.sum(g**2) - self.mean_square_slope) / n
         said = np.abs(g) > self.tolerance * usual
         if not said.any():
@@ -1452,7 +1453,7 @@ class AdaptiveOracle:
     def event(self):
         if self.watch > self.constants.alarm:
             n = min(max(len(self.past) - self.quiet, self.constants.first), self.buffer)
-            self.past, self.rate = self.past[-n:], 0.0
+            self.past, self.rate, self.begun = self.past[-n:], 0.0, n
             self.restarts.append(self.rounds_ever)
         rounds = len(self.past)
         if rounds <= self.buffer:
@@ -1488,6 +1489,7 @@ class AdaptiveOracle:
         self.Lambda[:m, :m] = K
         if not self.classifies:
             self.mean, self.spread = np.mean(Y), np.std(Y) or 1.0
+            self.mean_square_slope, self.begun = 0.0, len(X)  # the slopes so far had another unit
         targets = (Y - self.mean) / self.spread
         if len(X) <= self.constants.choose_up_to:
             self.alpha = self.unit * self.chosen_alpha(Psi, targets)

@@ -12,12 +12,12 @@ its squared norm. K_mm has a little more than the kernel's values on its diagona
 fit psi is [1] and Lambda is 1.
 
 **A start that learns.** The first `buffer` rows are kept. When 8, 32, 128, ... of them have come,
-and when all have, all of the above is made anew from all rows so far. Up to 128 rows, alpha is
-chosen by the exact leave-one-out error of ridge regression (the squared hinge of the scores for
-classes, the squared error for numbers), in multiples of the loss's curvature at f = 0 and drawn
-to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + 64). Then theta is
-fitted: a batch machine on few rows. Targets of regression are brought to mean 0 and standard
-deviation 1.
+and when all have, all of the above is made anew from all rows so far. Up to `_CHOOSE_UP_TO` rows,
+alpha is chosen by the exact leave-one-out error of ridge regression (the squared hinge of the
+scores for classes, the squared error for numbers), in multiples of the loss's curvature at f = 0,
+and drawn to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + `_CONVINCING`).
+Then theta is fitted: a batch machine on few rows. Targets of regression are brought to mean 0 and
+standard deviation 1.
 
 **Then a Newton step per round.** With slope g and curvature h of the loss at f = theta'psi,
 
@@ -26,31 +26,34 @@ deviation 1.
 P = (alpha Lambda + sum h psi psi')^-1; a weight multiplies g and h, and h is 1 where the loss has
 a slope and no curvature. For squared losses this is recursive least squares, or AROW. Outputs
 share P, and the largest of their h. Rounds in which no slope is above a share `tolerance` of that
-at f = 0 (for regression: of its root mean square of late) are left out. The share is 0 for the
-first 128 rounds, and 0.1 more with each doubling of their number, up to a half: fewer and fewer
-rounds have something to say. A round costs O(m d), and O((m + d)^2) more if it learns.
+at f = 0 (for regression: of its root mean square since the last fit, later that of some
+`_RATE_ROUNDS` rounds) are left out. The share is 0 for the first 128 rounds, and 0.1 more with
+each doubling of their number, up to a half: fewer and fewer rounds have something to say. A round
+costs O(m d), and O((m + d)^2) more if it learns.
 
-After the buffer there is an event each time the number of rounds has doubled. From round 8192 on
-it lowers alpha to 256 / rounds, if that is at most half of what alpha was: a prior that helped on
-few rows would keep a large stream from its details. A = P^-1 loses (alpha - alpha') Lambda, and
-theta becomes A'^-1 A theta.
+After the buffer there is an event each time the number of rounds has doubled, which brings the
+tolerance up to date. From round `_ANNEAL_FROM` on it also lowers alpha to `_ALPHA_ROUNDS` /
+rounds, if that is at most half of what alpha was: a prior that helped on few rows would keep a
+large stream from its details. A = P^-1 loses (alpha - alpha') Lambda, and theta becomes
+A'^-1 A theta.
 
 **Learn and follow.** Beside theta there is a follower of classes, a passive-aggressive learner
-that makes every example right at once, O(m + d). Its features are psi with kernel values centred
-and divided by the root mean square of their norm, over the rows of the last fit; at a fit it
-starts anew and follows these rows. The two are weighted by the fixed-share rule: a mistake
-divides a weight by e, and of the weights' sum 0.001 is then dealt out evenly. The one of more
-weight gives the answer, 2 p - 1, p the probability that its score stands for (the logistic
-function of a log-odds, else (1 + f) / 2), at least 0.01 and at most 0.99. So if the stream does
-not sit still, or asks the same again and again, the follower takes over within some rounds, and
-the price on other streams is small. Without a follower the answer is f.
+that makes every example right at once, O(m + d). Its features are psi with the kernel values
+centred and divided by the root mean square of their norm, over the rows of the last fit; at a fit
+it starts anew and follows these rows. The two are weighted by the fixed-share rule: a mistake
+multiplies a weight by `_DISTRUST`, and `_SHARE` of all weight is then dealt out evenly. The one
+of more weight gives the answer, 2 p - 1, where p is the probability that its score stands for
+(the logistic function of a log-odds, else (1 + f) / 2), kept `_SURE` away from 0 and 1. So if the
+stream does not sit still, or asks the same again and again, the follower takes over within some
+rounds, and the price on other streams is small. Without a follower the answer is f.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
-the mistakes of theta (with several outputs: whether the largest score is that of a right one)
-after the first 100 rounds: when they say, with a sum above 16, that the rate is half as high again
-as it used to be, the learner starts anew from the rows since the change, which the same sum tells:
-those since it was last 0, at least 8 and at most the buffer. The usual rate is the mean over all
-rounds or, after 1,000, an exponential mean. Every event sets the sum to 0.
+the mistakes of theta (with several outputs: whether the largest score is that of a right one),
+after the first `_SETTLE` rounds of a start. When they say, with a sum above `_ALARM`, that the rate
+is `_GAIN` times what it used to be, the learner starts anew from the rows since the change, which
+the same sum tells: those since it was last 0, at least 8 and at most the buffer. The usual rate
+is the mean over all rounds since the start, later an exponential mean over some `_RATE_ROUNDS`.
+Every event sets the sum to 0.
 
 References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
 Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
@@ -115,7 +118,7 @@ class Count(NamedTuple):
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
     due: int  # rounds at which the next event is due
-    started: int  # rounds that the last start was made from: 0, or those since the change
+    begun: int  # rounds when the two recent means of `levels` were begun
     quiet: int  # the round when the watch last had nothing to say
     shifted: int  # is a feature's centre other than 0?
     late: int  # rows of `late` in use
@@ -307,7 +310,7 @@ class Adaptive(Learner):
         order = np.arange(rounds - n, rounds) % size
         for ring in (state.rows, state.targets, state.weights):
             ring[:n] = ring[order]
-        counts[COUNT.rounds] = counts[COUNT.started] = n
+        counts[COUNT.rounds] = counts[COUNT.begun] = n
         state.levels[LEVEL.rate] = 0.0
         return n
 
@@ -445,6 +448,9 @@ class Adaptive(Learner):
         levels[LEVEL.alpha] = target
 
     def _standardise(self, state: AdaptiveState, y: Matrix, weights: Vector) -> None:
+        """Set mean and spread of the targets, and begin the mean of slopes in this unit."""
+        state.levels[LEVEL.residual] = 0.0
+        state.counts[COUNT.begun] = len(y)
         counted = y[weights > 0.0]
         state.levels[LEVEL.mean] = counted.mean()
         state.levels[LEVEL.spread] = counted.std() or 1.0
@@ -494,6 +500,9 @@ def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
     for alpha in _ALPHAS:
         shrink = values / (values + alpha)
         H = (squares @ shrink)[:, None]
+        if not H.max() < 1.0:  # rounding: alpha is nothing beside huge rows
+            errors.append(np.inf)
+            continue
         f = (vectors @ (shrink[:, None] * rotated) - H * targets) / (1.0 - H)
         missing = 1.0 - targets * f if classifies else targets - f
         errors.append(np.mean((np.maximum(missing, 0.0) if classifies else missing) ** 2))
@@ -676,7 +685,7 @@ def _answer(rule, state, work, out):
 @njit
 def _probability(rule, f):
     """Probability of +1 that a score stands for."""
-    p = 1.0 / (1.0 + math.exp(-f)) if rule.probabilistic else 0.5 + 0.5 * f
+    p = 0.5 + 0.5 * (math.tanh(0.5 * f) if rule.probabilistic else f)
     return min(max(p, _SURE), 1.0 - _SURE)
 
 
@@ -702,9 +711,9 @@ def _watch(state, work, y):
                 best = o
         wrong = y[best] < 0.0
     rounds = counts[COUNT.rounds] + 1
-    watched = rounds - counts[COUNT.started]
+    counted = rounds - counts[COUNT.begun]
     rate = levels[LEVEL.rate]
-    if watched > _SETTLE:
+    if counted > _SETTLE:
         usual = min(max(rate, 0.005), 0.6)
         higher = min(_GAIN * usual, 0.95)
         if wrong:
@@ -714,7 +723,7 @@ def _watch(state, work, y):
         if levels[LEVEL.watch] <= 0.0:
             levels[LEVEL.watch] = 0.0
             counts[COUNT.quiet] = rounds
-    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(watched, _RATE_ROUNDS)
+    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(counted, _RATE_ROUNDS)
 
 
 @njit
@@ -771,11 +780,11 @@ def _newton(rule, state, work, y, weight):
         if abs(g) > levels[LEVEL.tolerance] * reference:
             lost = True
             h = max(h, weight * _curvature(rule.loss, work.f[o], target))
-    rounds = min(state.counts[COUNT.rounds] + 1, _RATE_ROUNDS)
-    levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / rounds
+    counts = state.counts
+    counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
+    levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
     if not lost:
         return
-    counts = state.counts
     q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
     grown = 1.0 + h * q
     if not (grown >= 1.0 and finite(grown)):
