@@ -19,7 +19,7 @@ from forks.losses import (
     SquaredHinge,
 )
 from forks.streams.synthetic import adversarial
-from oracle_streams import column, engine_for, made_up_weights, mistakes
+from oracle_streams import column, engine_for, made_up_weights, mistakes, real
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
 BUFFER = 40
@@ -115,6 +115,14 @@ def test_regression_matches_the_oracle(loss):
         oracle, _ = assert_agrees(learner, X, y, np.asarray, weights)
         assert oracle.spread > 2.0
         assert abs(oracle.mean - 50.0) < 10.0
+
+
+@pytest.mark.needs_data
+@pytest.mark.parametrize("name", ["german", "spambase"])
+@FORMS
+def test_real_data_match_the_oracle(name, form):
+    X, y = real(name, 400)
+    assert_agrees(Adaptive(buffer=64), X, y, form, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +385,8 @@ def test_nothing_ends_non_finite(extreme, scaling, bandwidth):
         np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("size", [1e150, 1e-150])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("size", [1e300, 1e150, 1e-150, 1e-300])
 def test_targets_of_any_size_stay_finite(size):
     X, _ = stream(300)
     y = column(size * (np.sin(X[:, 0]) + X[:, 1]))
@@ -385,7 +394,7 @@ def test_targets_of_any_size_stay_finite(size):
     scores = engine.learn(X, y)
     assert np.isfinite(scores).all()
     assert np.isfinite(engine.memory.floats).all()
-    assert np.mean((scores[100:] - y[100:]) ** 2 / size**2) < 0.5 * np.var(y / size)
+    assert np.mean(((scores[100:] - y[100:]) / size) ** 2) < 0.5 * np.var(y / size)
 
 
 # ---- changes of the concept ------------------------------------------------------------------

@@ -452,8 +452,10 @@ class Adaptive(Learner):
         state.levels[LEVEL.residual] = 0.0
         state.counts[COUNT.begun] = len(y)
         counted = y[weights > 0.0]
-        state.levels[LEVEL.mean] = counted.mean()
-        state.levels[LEVEL.spread] = counted.std() or 1.0
+        largest = float(np.abs(counted).max()) or 1.0
+        counted = counted / largest  # whose squares are finite
+        state.levels[LEVEL.mean] = largest * counted.mean()
+        state.levels[LEVEL.spread] = largest * counted.std() or 1.0
 
     def _restart_follower(
         self, state: AdaptiveState, K: Matrix, L: Matrix, targets: Matrix
@@ -679,7 +681,7 @@ def _answer(rule, state, work, out):
             leading = f if state.trust[o, 0] >= 0.5 else g
             out[o] = 2.0 * _probability(rule, leading) - 1.0
         else:
-            out[o] = state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f
+            out[o] = finite_or_zero(state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f)
 
 
 @njit
@@ -782,7 +784,8 @@ def _newton(rule, state, work, y, weight):
             h = max(h, weight * _curvature(rule.loss, work.f[o], target))
     counts = state.counts
     counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
-    levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
+    if finite(total):
+        levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
     if not lost:
         return
     q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
