@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 import oracles
 from adaptive_against_oracle import oracle_for, oracle_run
-from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
+from forks.kernels import Gaussian, Laplacian, Polynomial
 from forks.learners import Adaptive, adaptive
 from forks.learners.adaptive import COUNT, LEVEL
 from forks.linalg.covariance import unpack
@@ -145,11 +145,11 @@ def test_choices_match_the_oracle(choices):
     assert_agrees(Adaptive(**({"buffer": BUFFER} | choices)), shifted(X), y)
 
 
-@FORMS
 @pytest.mark.parametrize("kernel", [Laplacian(2.0), Polynomial(2, 0.5, 1.0)], ids=repr)
-def test_other_kernels_match_the_oracle(kernel, form):
+def test_other_kernels_match_the_oracle(kernel):
     X, y = stream(400)
-    assert_agrees(Adaptive(kernel=kernel, buffer=BUFFER), X, y, form)
+    for rows in (X, shifted(X)):
+        assert_agrees(Adaptive(kernel=kernel, buffer=BUFFER), rows, y, csr_array)
 
 
 def test_a_choice_of_alpha_from_all_of_a_larger_buffer():
@@ -306,10 +306,10 @@ def test_units_of_the_targets_do_not_matter():
 # ---- P ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(), Linear()], ids=repr)
-def test_P_is_the_inverse_of_A_after_thousands_of_rounds(kernel):
+@pytest.mark.parametrize("linear", [True, False])
+def test_P_is_the_inverse_of_A_after_thousands_of_rounds(linear):
     X, y = stream(4000, d=4, zeros=0.2)
-    learner = Adaptive(kernel=kernel, buffer=16, restart=False)
+    learner = Adaptive(linear=linear, buffer=16, restart=False)
     engine = engine_for(learner, 4)
     engine.learn(X[:16], column(y[:16]))
     A = np.linalg.inv(P_of(engine))
