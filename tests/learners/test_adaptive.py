@@ -320,18 +320,19 @@ def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer):
     engine.learn(X[:buffer], column(y[:buffer]))
     A = np.linalg.inv(P_of(engine))
     before = P_of(engine)
-    psi = oracle_for(learner, 4)
+    oracle = oracle_for(learner, 4)
     for x, label in zip(X[:buffer], y[:buffer], strict=True):
-        psi.play(x, np.array([label]))
-    order = landmark_order(engine, psi)
+        oracle.play(x, np.array([label]))
+    order = landmark_order(engine, oracle)
     for start in range(buffer, 4000, 500):
         for t in range(start, min(start + 500, 4000)):
-            f = engine_score(engine, psi.features(X[t])[order])
+            psi = oracle.features(X[t])[order]
+            f = engine_score(engine, psi)
             tolerance = state_of(engine).levels[LEVEL.tolerance]
             engine.learn_one(X[t], y[t])
             missing = max(0.0, 1.0 - y[t] * f)
             if missing > tolerance:
-                A += 2.0 * np.outer(psi.features(X[t])[order], psi.features(X[t])[order])
+                A += 2.0 * np.outer(psi, psi)
         P = P_of(engine)
         np.testing.assert_array_equal(P, P.T)
         values = np.linalg.eigvalsh(P)
