@@ -61,7 +61,8 @@ def linear():
 
 
 # ----------------------------------------------------------------------------------------------
-# Losses: value(f, y) and slope(f, y) = d value / d f; scalars or arrays
+# Losses: value(f, y), slope(f, y) = d value / d f and curvature(f, y), its derivative, which is
+# that of the side without loss at a kink; scalars or arrays
 # ----------------------------------------------------------------------------------------------
 
 
@@ -74,6 +75,9 @@ class Hinge:
     def slope(self, f, y):
         return np.where(y * f < 1.0, -1.0 * y, 0.0)
 
+    def curvature(self, f, y):
+        return 0.0 * (y * f)
+
 
 class SquaredHinge:
     """max(0, 1 - y f)^2; slope -2 y max(0, 1 - y f)."""
@@ -83,6 +87,9 @@ class SquaredHinge:
 
     def slope(self, f, y):
         return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+
+    def curvature(self, f, y):
+        return np.where(y * f < 1.0, 2.0, 0.0)
 
 
 class Logistic:
@@ -95,6 +102,9 @@ class Logistic:
         # 1 / (1 + exp(z)) = exp(-log(1 + exp(z))), which cannot overflow.
         return -y * np.exp(-np.logaddexp(0.0, y * f))
 
+    def curvature(self, f, y):
+        return np.exp(-np.logaddexp(0.0, f) - np.logaddexp(0.0, -f))
+
 
 class SquaredError:
     """(f - y)^2 / 2; slope f - y."""
@@ -104,6 +114,9 @@ class SquaredError:
 
     def slope(self, f, y):
         return 1.0 * (f - y)
+
+    def curvature(self, f, y):
+        return 1.0 + 0.0 * (f - y)
 
 
 class EpsilonInsensitive:
@@ -118,6 +131,9 @@ class EpsilonInsensitive:
     def slope(self, f, y):
         return np.where(np.abs(f - y) > self.epsilon, np.sign(f - y), 0.0)
 
+    def curvature(self, f, y):
+        return 0.0 * (f - y)
+
 
 class Huber:
     """(f - y)^2 / 2 where |f - y| <= delta, else delta (|f - y| - delta / 2)."""
@@ -131,6 +147,9 @@ class Huber:
 
     def slope(self, f, y):
         return np.where(np.abs(f - y) <= self.delta, f - y, self.delta * np.sign(f - y))
+
+    def curvature(self, f, y):
+        return np.where(np.abs(f - y) < self.delta, 1.0, 0.0)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -1234,3 +1253,301 @@ def sketched_kons(
 
     scores = sketched_kons_on(Phi, y, loss, alpha, curvature, clip, weights, sampled)
     return scores, members
+
+
+# ----------------------------------------------------------------------------------------------
+# Adaptive
+# ----------------------------------------------------------------------------------------------
+
+
+class PlainScale:
+    """z = t / (1 + a |t|) / r, t = (x - m) / s, of the rows that it is made from.
+
+    m is the median, s the mean of |x - m|, R its root mean square over s, and a half of what R
+    is above that of a normal distribution, relatively, from 0 to 1. Constant features become
+    +-surprise where they are not constant.
+    """
+
+    def __init__(self, X, bound: float = 5.0, surprise: float = 3.0, draw_in: float = 0.5):
+        self.bound, self.surprise = bound, surprise
+        self.columns = []
+        for x in X.T:
+            m = np.median(x)
+            s = np.mean(np.abs(x - m))
+            if s == 0.0:
+                self.columns.append((m, 0.0, 0.0, 1.0))
+                continue
+            t = (x - m) / s
+            a = draw_in * (np.sqrt(np.mean(t**2)) / np.sqrt(np.pi / 2.0) - 1.0)
+            a = min(max(a, 0.0), 1.0)
+            r = np.std(t / (1.0 + a * np.abs(t)))
+            self.columns.append((m, s, a, r if r > 0.0 else 1.0))
+
+    def __call__(self, X):
+        Z = np.empty(X.shape)
+        for j, (m, s, a, r) in enumerate(self.columns):
+            if s == 0.0:
+                Z[:, j] = self.surprise * np.sign(X[:, j] - m)
+            else:
+                t = (X[:, j] - m) / s
+                Z[:, j] = np.clip(t / (1.0 + a * np.abs(t)) / r, -self.bound, self.bound)
+        return Z
+
+
+def leave_one_out(Psi, Lambda, targets, alpha: float):
+    """Scores of each row by ridge regression on the others, each of them fitted by itself.
+
+    theta minimises sum (theta'psi_j - y_j)^2 + alpha theta'Lambda theta over the rows j other
+    than i; the landmarks stay, whichever row they came from.
+    """
+    A, b = alpha * Lambda + Psi.T @ Psi, Psi.T @ targets
+    scores = np.empty(targets.shape)
+    for i, psi in enumerate(Psi):
+        theta = np.linalg.solve(A - np.outer(psi, psi), b - np.outer(psi, targets[i]))
+        scores[i] = psi @ theta
+    return scores
+
+
+class AdaptiveOracle:
+    """The adaptive learner, one round at a time: `play` gives the scores and then learns.
+
+    A is kept, not its inverse, and every step solves with it. All rows since the start, or since
+    the last change of the concept, are kept in `past`. `constants` has the numbers that are
+    nobody's choice, by name.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        kernel,
+        loss,
+        constants,
+        *,
+        buffer: int,
+        scaled: bool = True,
+        median: bool = True,
+        linear: bool = True,
+        follow: bool = True,
+        restart: bool = True,
+    ):
+        self.n_features, self.n_outputs = n_features, n_outputs
+        self.kernel, self.loss, self.constants = kernel, loss, constants
+        self.buffer, self.scaled, self.median, self.linear = buffer, scaled, median, linear
+        self.classifies = isinstance(loss, Hinge | SquaredHinge | Logistic)
+        self.follow, self.restart = follow and self.classifies, restart and self.classifies
+        self.unit = float(loss.curvature(0.0, 1.0)) or 1.0
+        self.past = []  # (x, y, weight)
+        self.landmarks = None  # nothing is known of rows yet: psi = [1]
+        self.alpha = self.unit * constants.usual_alpha
+        self.A, self.theta = np.array([[self.alpha]]), np.zeros((1, n_outputs))
+        self.follower = np.zeros((1, n_outputs))
+        self.trust = np.full(n_outputs, 1.0 - constants.share)  # of theta; the rest: follower's
+        self.mean, self.spread, self.tolerance = 0.0, 1.0, 0.0
+        self.watch, self.rate, self.mean_square_slope = 0.0, 0.0, 0.0
+        self.quiet, self.begun = 0, 0  # rounds: the watch was last 0; the two means were begun
+        self.due = constants.smallest_buffer
+        self.fits, self.lowerings, self.restarts = [], [], []  # rounds since the beginning
+        self.rounds_ever = 0
+
+    # ---- one round
+
+    def play(self, x, y, weight: float = 1.0):
+        """Give the scores of x, one per output, and learn from y."""
+        psi = self.features(x)
+        f = psi @ self.theta
+        if self.follow:
+            phi = self.follower_features(psi)
+            g = phi @ self.follower
+            answer = 2.0 * self.probability(np.where(self.trust >= 0.5, f, g)) - 1.0
+        elif self.classifies:
+            answer = 2.0 * self.probability(f) - 1.0
+        else:
+            answer = self.mean + self.spread * f
+        if weight == 0.0:
+            return answer
+        self.rounds_ever += 1
+        self.past.append((x, y, weight))
+        if self.restart:
+            self.watch_mistakes(f, y)
+        if self.follow:
+            self.trust = self.fixed_share(f, g, y, weight)
+            self.follower = self.made_right(self.follower, phi, y)
+        self.newton_step(psi, f, y, weight)
+        if len(self.past) == self.due or self.watch > self.constants.alarm:
+            self.event()
+        return answer
+
+    def features(self, x):
+        """psi(x); the linear part is in scaled features before their division."""
+        if self.landmarks is None:
+            return np.ones(1)
+        z = self.scale(x[None, :])
+        values = self.kernel(z / self.divisor, self.landmarks)[0]
+        return np.concatenate([values, self.linear_part(z)[0], [1.0]])
+
+    def linear_part(self, Z):
+        linear = self.linear and self.n_features <= self.constants.widest
+        return Z / np.sqrt(self.n_features) if linear else Z[:, :0]
+
+    def follower_features(self, psi):
+        """Kernel values less their mean, with mean square norm 1; the rest as it is."""
+        if self.landmarks is None:
+            return psi
+        m = len(self.landmarks)
+        return np.concatenate([self.follow_factor * (psi[:m] - self.centre), psi[m:]])
+
+    def probability(self, f):
+        if isinstance(self.loss, Logistic):
+            p = np.exp(-np.logaddexp(0.0, -f))
+        else:
+            p = 0.5 + 0.5 * f
+        return np.clip(p, self.constants.sure, 1.0 - self.constants.sure)
+
+    def fixed_share(self, f, g, y, weight):
+        """A mistake costs a factor; then a share of all weight is dealt out evenly."""
+        share = self.constants.share
+        factor = np.exp(-min(weight, self.constants.most_distrust))
+        trust = np.empty(self.n_outputs)
+        for o in range(self.n_outputs):
+            costs = [factor if _wrong(s, y[o]) else 1.0 for s in (f[o], g[o])]
+            weights = np.array([self.trust[o], 1.0 - self.trust[o]]) * costs
+            trust[o] = ((1.0 - share) * weights / weights.sum() + share / 2.0)[0]
+        return trust
+
+    @staticmethod
+    def made_right(follower, phi, y):
+        """The passive-aggressive step without a limit."""
+        missing = np.maximum(0.0, 1.0 - y * (phi @ follower))
+        return follower + np.outer(phi, missing * y) / (phi @ phi)
+
+    def watch_mistakes(self, f, y):
+        """Page's sum for the hypothesis that mistakes are `gain` times as frequent as usual."""
+        wrong = _wrong(f[0], y[0]) if self.n_outputs == 1 else y[np.argmax(f)] < 0.0
+        rounds, counted = len(self.past), len(self.past) - self.begun
+        if counted > self.constants.settle:
+            usual = np.clip(self.rate, 0.005, 0.6)
+            higher = min(self.constants.gain * usual, 0.95)
+            ratio = higher / usual if wrong else (1.0 - higher) / (1.0 - usual)
+            self.watch = max(0.0, self.watch + np.log(ratio))
+            if self.watch == 0.0:
+                self.quiet = rounds
+        self.rate += (wrong - self.rate) / min(counted, self.constants.rate_rounds)
+
+    def newton_step(self, psi, f, y, weight):
+        target = (y - self.mean) / self.spread
+        g = self.loss.slope(f, target)
+        if self.classifies:
+            usual = abs(float(self.loss.slope(0.0, 1.0)))
+        else:
+            usual = np.sqrt(self.mean_square_slope)
+        n = min(len(self.past) - self.begun, self.constants.rate_rounds)
+        self.mean_square_slope += (np.sum(g**2) - self.mean_square_slope) / n
+        said = np.abs(g) > self.tolerance * usual
+        if not said.any():
+            return
+        h = self.loss.curvature(f, target)
+        h = weight * np.max(np.where(h > 0.0, h, 1.0)[said])
+        self.A = self.A + h * np.outer(psi, psi)
+        self.theta = self.theta - weight * np.outer(np.linalg.solve(self.A, psi), g)
+
+    # ---- events
+
+    def event(self):
+        if self.watch > self.constants.alarm:
+            n = min(max(len(self.past) - self.quiet, self.constants.smallest_buffer), self.buffer)
+            self.past, self.rate, self.begun = self.past[-n:], 0.0, n
+            self.restarts.append(self.rounds_ever)
+        rounds = len(self.past)
+        if rounds <= self.buffer:
+            self.fit()
+        else:
+            self.lower_alpha(rounds)
+        self.watch, self.quiet = 0.0, rounds
+        self.tolerance = min(0.5, max(0.0, 0.1 * np.log2(rounds / 128)))
+        self.due = self.next_due(rounds)
+
+    def next_due(self, rounds):
+        """8, 32, 128, ... below the buffer; the buffer; then doubled from the last on."""
+        due = [self.constants.smallest_buffer]
+        while due[-1] < self.buffer:
+            due.append(4 * due[-1])
+        while due[-1] <= rounds:
+            due.append(2 * due[-1])
+        return min(d for d in [*due, self.buffer] if d > rounds)
+
+    def fit(self):
+        """Everything anew from all rows of the past."""
+        X, Y, weights = (np.array(part) for part in zip(*self.past, strict=True))
+        self.fits.append(self.rounds_ever)
+        self.scale = PlainScale(X, **self.constants.scale) if self.scaled else lambda X: X
+        Z = self.scale(X)
+        self.divisor = self.median_distance(Z) if self.median else 1.0
+        self.landmarks, copy_of = np.unique(Z / self.divisor, axis=0, return_inverse=True)
+        m = len(self.landmarks)
+        K = self.kernel(self.landmarks, self.landmarks) + self.constants.jitter * np.eye(m)
+        linear = self.linear_part(Z)
+        Psi = np.hstack([K[copy_of.ravel()], linear, np.ones((len(X), 1))])
+        self.Lambda = np.eye(m + linear.shape[1] + 1)
+        self.Lambda[:m, :m] = K
+        if not self.classifies:
+            self.mean, self.spread = np.mean(Y), np.std(Y) or 1.0
+            self.mean_square_slope, self.begun = 0.0, len(X)  # the slopes so far had another unit
+        targets = (Y - self.mean) / self.spread
+        if len(X) <= self.constants.choose_up_to:
+            self.alpha = self.unit * self.chosen_alpha(Psi, targets)
+        self.fit_theta(Psi, targets, self.unit * np.maximum(weights, self.constants.jitter))
+        if self.follow:
+            self.centre = Psi[:, :m].mean(axis=0)
+            size = np.sqrt(np.mean(np.sum((Psi[:, :m] - self.centre) ** 2, axis=1)))
+            self.follow_factor = 1.0 / size if size > 1e-12 else 0.0
+            self.follower = np.zeros(self.theta.shape)
+            for psi, target in zip(Psi, targets, strict=True):
+                phi = self.follower_features(psi)
+                self.follower = self.made_right(self.follower, phi, target)
+
+    @staticmethod
+    def median_distance(Z):
+        """Root of the median squared distance; of the mean one if most rows are alike."""
+        squares = [np.sum((a - b) ** 2) for i, a in enumerate(Z) for b in Z[:i]]
+        return np.sqrt(np.median(squares)) or np.sqrt(np.mean(squares)) or 1.0
+
+    def chosen_alpha(self, Psi, targets):
+        errors = []
+        for alpha in self.constants.alphas:
+            f = leave_one_out(Psi, self.Lambda, targets, alpha)
+            if self.classifies:
+                errors.append(np.mean(np.maximum(0.0, 1.0 - targets * f) ** 2))
+            else:
+                errors.append(np.mean((targets - f) ** 2))
+        n, usual = len(Psi), self.constants.usual_alpha
+        best = self.constants.alphas[int(np.argmin(errors))]
+        share = n / (n + self.constants.convincing)
+        return np.exp(share * np.log(best) + (1.0 - share) * np.log(usual))
+
+    def fit_theta(self, Psi, targets, h):
+        """Newton steps on the squared error of the rows with a loss: all rows, to begin with.
+
+        Only one classifier has rows without a loss: several share A.
+        """
+        lost = np.ones(len(Psi), bool)
+        for _ in range(self.constants.newton_steps):
+            rows, weights = Psi[lost], h[lost, None]
+            self.A = self.alpha * self.Lambda + rows.T @ (weights * rows)
+            self.theta = np.linalg.solve(self.A, rows.T @ (weights * targets[lost]))
+            if not self.classifies or self.n_outputs > 1:
+                break
+            lost = targets[:, 0] * (Psi @ self.theta)[:, 0] < 1.0
+            if not lost.any():
+                break
+
+    def lower_alpha(self, rounds):
+        """Hold alpha below alpha_rounds / rounds, if that is at most half of what it is."""
+        target = self.unit * self.constants.alpha_rounds / rounds
+        if rounds < self.constants.anneal_from or target > 0.5 * self.alpha:
+            return
+        right = self.A @ self.theta
+        self.A = self.A - (self.alpha - target) * self.Lambda
+        self.theta = np.linalg.solve(self.A, right)
+        self.alpha = target
+        self.lowerings.append(self.rounds_ever)

@@ -14,12 +14,13 @@ SCRIPT = """
 import numpy as np
 from scipy.sparse import csr_array
 
+import adaptive_against_oracle
 import oracles
 from forks import _jit
 from forks._random import uniform_in_python, integer, uniform
 from forks.kernels import Gaussian, Laplacian
-from forks.learners import FORKS, KOGD
-from forks.losses import Hinge, Logistic, SquaredHinge
+from forks.learners import FORKS, KOGD, Adaptive
+from forks.losses import Hinge, Logistic, SquaredError, SquaredHinge
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss, oracle_run
 
 assert not _jit.JIT
@@ -53,6 +54,22 @@ for learner in (
         close(scores, result.scores)
         close(engine.predict(rows[:5]), engine.predict(X[:5]))
         assert not engine.compiled
+
+for learner in (
+    Adaptive(buffer=12),
+    Adaptive(kernel=Laplacian(2.0), loss=Logistic(), buffer=12),
+    Adaptive(loss=SquaredError(), buffer=12),
+):
+    expected, oracle = adaptive_against_oracle.oracle_run(learner, X, y.reshape(-1, 1))
+    assert oracle.fits == [8, 12]
+    for rows in (X, csr_array(X)):
+        scores, _ = engine_run(learner, rows, y)
+        np.testing.assert_allclose(scores, expected[:, 0], rtol=1e-7, atol=1e-7)
+
+for size in (1e3, 1e150):  # log-odds beyond what exp can take
+    engine = engine_run(Adaptive(loss=Logistic(), buffer=12), X, y)[1]
+    engine.learner.view(engine.memory).theta[:] *= size
+    assert np.isfinite(engine.predict(X)).all()
 
 with np.errstate(over="ignore"):  # the generator counts modulo 2^64
     state, same = np.array([5], np.int64), np.array([5], np.int64)
@@ -96,7 +113,8 @@ def run(script, **environment):
 
 
 def test_without_compilation_everything_agrees_with_the_oracles():
-    out = run(SCRIPT, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(TESTS))
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    out = run(SCRIPT, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
     assert out.split() == ["done"]
 
 

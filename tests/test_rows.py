@@ -9,6 +9,7 @@ from forks._rows import (
     Points,
     SparseRows,
     absolute_distances,
+    by_form,
     dense_points,
     dense_row,
     inner_products,
@@ -16,6 +17,7 @@ from forks._rows import (
     rows_from,
     squared_distances,
     store,
+    store_points,
     take,
 )
 from forks._simd import padded
@@ -57,6 +59,38 @@ def comparisons(rows, points, n):
 def expected_comparisons(X, Z):
     differences = X[:, None, :] - Z[None, :, :]
     return (differences**2).sum(axis=2), X @ Z.T, np.abs(differences).sum(axis=2)
+
+
+def test_rows_are_kept_all_at_once_as_one_by_one():
+    Z = data(13, 4)
+    points = Points(np.full((4, 16), 9.0), np.full((2, 16), 9.0))
+    for rows in (Z, np.asfortranarray(Z), np.repeat(Z, 2, axis=0)[::2]):
+        store_points(rows, points)
+        for ours, expected in zip(points, kept(Z, 13, 4, spare=9.0), strict=True):
+            np.testing.assert_array_equal(ours, expected)
+    store_points(Z[:2] + 1.0, points)
+    np.testing.assert_array_equal(dense_points(points, 13), np.vstack([Z[:2] + 1.0, Z[2:]]))
+
+
+def test_a_verb_has_a_body_for_each_form():
+    def count_dense(x, out):
+        out[0] += x.shape[0]
+
+    def count_sparse(x, out):
+        out[1] += x.values.shape[0]
+
+    count = by_form(count_dense, count_sparse)
+
+    def count_all(X, n, out):
+        for t in range(n):
+            count(take(X, t), out)
+
+    X = data(6, 5)
+    for run in (njit(count_all), count_all):
+        out = np.zeros(2)
+        run(rows_from(X), 6, out)
+        run(rows_from(csr_array(X)), 6, out)
+        np.testing.assert_array_equal(out, [X.size, np.count_nonzero(X)])
 
 
 BOTH = pytest.mark.parametrize("form", [np.asarray, csr_array, csr_matrix])

@@ -6,8 +6,10 @@ a tail weight a >= 0; with t = (x - m) / s a value becomes
     z = t / (1 + a |t|) / r,   at most 5 in size,
 
 where r makes the standard deviation of the rows one. The tail weight is 0 for features with the
-tails of a normal distribution or shorter, and grows with the ratio of root mean square to mean
-distance: counts and amounts, most of them small and a few huge, are spread evenly.
+tails of a normal distribution or shorter, and grows with R, the root mean square of |x - m| over
+its mean: a = (R / R_normal - 1) / 2, at most 1. So counts and amounts, most of them small and a
+few huge, are spread evenly. A feature that is the same in all rows says 0, and +-3 if it is ever
+something else.
 
 A feature that is zero in more than half of the rows has the centre 0, so that sparse rows stay
 sparse.
@@ -26,6 +28,8 @@ _BOUND = 5.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
 _DRAW_IN = 0.5
 _TINY = 1e-300
+_LARGEST = 1e300  # |x - centre|: beyond, values are held there, and all that follows is finite
+_LARGEST_PLAIN = 1e150  # |z| where nothing is scaled: squares are finite
 _SURPRISE = 3.0  # |z| of a feature that was constant so far and is not now
 
 
@@ -47,15 +51,15 @@ def scale_shapes(name: str, n_features: int) -> dict[str, tuple[int, ...]]:
 def fit_scale(X: Matrix, weights: Vector) -> Scale:
     """Give the scale that rows call for; those of weight zero have no say."""
     X = X[weights > 0.0]
-    centre = np.median(X, axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        distance = np.abs(X - centre)
-        width = distance.mean(axis=0)
-        flat = ~((width > 0.0) & np.isfinite(width))
-        width[flat] = 1.0
-        ratio = np.sqrt(np.mean((distance / width) ** 2, axis=0)) / _NORMAL
+    centre = np.median(np.clip(X, -_LARGEST, _LARGEST), axis=0)
+    offset = _offsets(X, centre)
+    distance = np.abs(offset)
+    width = distance.mean(axis=0)
+    flat = ~(width > 0.0)
+    width[flat] = 1.0
+    ratio = np.sqrt(np.mean((distance / width) ** 2, axis=0)) / _NORMAL
     tail = np.clip(_DRAW_IN * (ratio - 1.0), 0.0, 1.0)
-    t = (X - centre) / width
+    t = offset / width
     spread = (t / (1.0 + tail * np.abs(t))).std(axis=0)
     spread[~(spread > 0.0)] = 1.0
     width, tail = width * spread, tail * spread
@@ -64,9 +68,9 @@ def fit_scale(X: Matrix, weights: Vector) -> Scale:
 
 
 def no_scale(n_features: int) -> Scale:
-    """Give the scale that leaves rows as they are."""
+    """Give the scale that leaves rows as they are, but for values beyond 1e150."""
     zeros = np.zeros(n_features)
-    return Scale(zeros, np.ones(n_features), zeros, np.array([np.inf]))
+    return Scale(zeros, np.ones(n_features), zeros, np.array([_LARGEST_PLAIN]))
 
 
 def divided(scale: Scale, divisor: float) -> Scale:
@@ -77,16 +81,20 @@ def divided(scale: Scale, divisor: float) -> Scale:
 
 def apply_scale(scale: Scale, X: Matrix) -> Matrix:
     """Scale rows; outside compiled code."""
-    offset = X - scale.centre
-    with np.errstate(over="ignore"):
-        z = offset / (scale.width + scale.tail * np.abs(offset))
+    offset = _offsets(X, scale.centre)
+    z = offset / (scale.width + scale.tail * np.abs(offset))
     return np.clip(z, -scale.bound[0], scale.bound[0])
+
+
+def _offsets(X: Matrix, centre: Vector) -> Matrix:
+    with np.errstate(over="ignore"):
+        return np.clip(X - centre, -_LARGEST, _LARGEST)
 
 
 @njit
 def scaled_value(scale, j, value):
     """One value of feature j, scaled."""
-    offset = value - scale.centre[j]
+    offset = min(max(value - scale.centre[j], -_LARGEST), _LARGEST)
     z = offset / (scale.width[j] + scale.tail[j] * abs(offset))
     return min(max(z, -scale.bound[0]), scale.bound[0])
 

@@ -1,37 +1,60 @@
 """The learner of the default estimators: second order from the first rows on, and nothing to tune.
 
-**Features.** Rows are scaled (`forks.features.scaling`) and divided by the median distance of the
-rows in the buffer. With landmarks z_1, ..., z_m, taken from those rows, and d scaled features,
+**Features.** Rows are scaled (`forks.features.scaling`) to x, and divided by the root c of their
+median squared distance (of the mean one where most rows are alike). With landmarks z_1, ..., z_m,
+the different ones among the rows x / c of the buffer, and d features,
 
-    psi(x) = [k(z_1, x), ..., k(z_m, x), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
+    psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
 
 so a hypothesis theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta
-its squared norm.
+its squared norm. K_mm has a little more than the kernel's values on its diagonal. Before the first
+fit psi is [1] and Lambda is 1.
 
-**A start that learns.** The first `buffer` rows are kept. When 8, 16, 32, ... of them have come,
-all of the above is made anew from all rows so far, the regularisation alpha is chosen by the exact
-leave-one-out error of ridge regression, and theta is fitted: a batch machine on few rows.
+**A start that learns.** The first `buffer` rows are kept. When 8, 32, 128, ... of them have come,
+and when all have, all of the above is made anew from all rows so far. Up to `_CHOOSE_UP_TO` rows,
+alpha is chosen by the exact leave-one-out error of ridge regression (the squared hinge of the
+scores for classes, the squared error for numbers), in multiples of the loss's curvature at f = 0,
+and drawn to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + `_CONVINCING`).
+Then theta is fitted: a batch machine on few rows. Targets of regression are brought to mean 0 and
+standard deviation 1.
 
 **Then a Newton step per round.** With slope g and curvature h of the loss at f = theta'psi,
 
     u = P psi,   q = psi'u,   theta <- theta - g / (1 + h q) u,   P <- P - h / (1 + h q) u u',
 
-P = (alpha Lambda + sum h psi psi')^-1. For squared losses this is recursive least squares, or
-AROW. Rounds with a slope below a share `tolerance` of that at f = 0 are left out: the share grows
-from 0 to a half in the first 4,000 rounds, as fewer and fewer rounds have something to say. A
-round costs O(m d), and O((m + d)^2) more if it learns. From round 1024 on alpha is held below
-256 / rounds: a prior that helped on few rows would keep a large stream from its details.
+P = (alpha Lambda + sum h psi psi')^-1; a weight multiplies g and h, and h is 1 where the loss has
+a slope and no curvature. For squared losses this is recursive least squares, or AROW. Outputs
+share P, and the largest of their h. Rounds in which no slope is above a share `tolerance` of that
+at f = 0 (for regression: of its root mean square since the last fit, later that of some
+`_RATE_ROUNDS` rounds) are left out. The share is 0 for the first 128 rounds, and 0.1 more with
+each doubling of their number, up to a half: fewer and fewer rounds have something to say. A round
+costs O(m d), and O((m + d)^2) more if it learns.
 
-**Learn and follow.** Beside theta there is a follower, a passive-aggressive learner on centred
-psi that makes every example right at once, O(m + d). The answer is a mixture of the two in
-probabilities, weighted by the fixed-share rule for the log-loss: if the stream does not sit
-still, or asks the same again and again, the follower takes over within some rounds, and the price
-on other streams is small.
+After the buffer there is an event each time the number of rounds has doubled, which brings the
+tolerance up to date. From round `_ANNEAL_FROM` on it also lowers alpha to `_ALPHA_ROUNDS` /
+rounds, if that is at most half of what alpha was: a prior that helped on few rows would keep a
+large stream from its details. A = P^-1 loses (alpha - alpha') Lambda, and theta becomes
+A'^-1 A theta.
+
+**Learn and follow.** Beside theta there is a follower of classes, a passive-aggressive learner
+that makes every example right at once, O(m + d). Its features are psi with the kernel values
+centred and divided by the root mean square of their norm, over the rows of the last fit; at a fit
+it starts anew and follows these rows. The two are weighted by the fixed-share rule with learning
+rate 1: a mistake on a row of weight v multiplies a weight by exp(-v), v at most `_MOST_DISTRUST`,
+and `_SHARE` of all weight is then dealt out evenly. The one of more weight gives the answer,
+2 p - 1, where p is the probability that its score stands for (the logistic function of a log-odds,
+else (1 + f) / 2), kept `_SURE` away from 0 and 1. So if the stream does not sit still, or asks the
+same again and again, the follower takes over within some rounds, and the price on other streams is
+small.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
-the mistakes of theta: when they say that the rate is half as high again as it used to be, the
-learner starts anew from the rows since the change, which the same sum tells.
+the mistakes of theta (with several outputs: whether the largest score is that of a right one),
+after the first `_SETTLE` rounds of a start. When they say, with a sum above `_ALARM`, that the rate
+is `_GAIN` times what it used to be, the learner starts anew from the rows since the change, which
+the same sum tells: those since it was last 0, at least 8 and at most the buffer. The usual rate
+is the mean over all rounds since the start, later an exponential mean over some `_RATE_ROUNDS`.
+Every event sets the sum to 0.
 
 References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
 Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
@@ -80,7 +103,7 @@ _JITTER = 1e-5  # added to the diagonal of K_mm
 _NEWTON_STEPS = 4
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
-_MOST_DISTRUST = 5.0  # a mistake costs an expert its row's weight in log-trust, at most this
+_MOST_DISTRUST = 5.0
 _SURE = 0.01  # probabilities stay so far from 0 and 1
 _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
@@ -96,6 +119,7 @@ class Count(NamedTuple):
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
     due: int  # rounds at which the next event is due
+    begun: int  # rounds when the two recent means of `levels` were begun
     quiet: int  # the round when the watch last had nothing to say
     shifted: int  # is a feature's centre other than 0?
     late: int  # rows of `late` in use
@@ -293,7 +317,7 @@ class Adaptive(Learner):
         order = np.arange(rounds - n, rounds) % size
         for ring in (state.rows, state.targets, state.weights):
             ring[:n] = ring[order]
-        counts[COUNT.rounds] = n
+        counts[COUNT.rounds] = counts[COUNT.begun] = n
         state.levels[LEVEL.rate] = 0.0
         return n
 
@@ -371,11 +395,16 @@ class Adaptive(Learner):
     ) -> tuple[Matrix, Matrix]:
         """Fit the squared hinge, or the squared error, by Newton's method; give theta and P.
 
-        Every row is a landmark, psi_i = Lambda J_i, where J_i picks the landmark and has the
-        linear part and 1; so with the rows that have a loss, G = psi Lambda^-1 psi' and
-        S = (G + alpha H^-1)^-1,
+        Every row is a landmark, or a copy of one: psi_i = Lambda J_i, where J_i picks the
+        landmark and has the linear part and 1 (so psi_i has what K_mm has more on its diagonal).
+        With the rows that have a loss, G = psi Lambda^-1 psi' and S = (G + alpha H^-1)^-1,
 
-            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha.
+            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha,
+
+        which is A^-1 psi'H y and A^-1 of A = alpha Lambda + psi'H psi, H the weights times the
+        curvature at f = 0. All rows have a loss at first, and then those with y f < 1, until they
+        are the same again, or for a few steps. Several outputs, which share P, and regression
+        keep all rows.
         """
         alpha = float(state.levels[LEVEL.alpha])
         ridge = alpha / (self._unit * np.maximum(weights, _JITTER))
@@ -426,9 +455,14 @@ class Adaptive(Learner):
         levels[LEVEL.alpha] = target
 
     def _standardise(self, state: AdaptiveState, y: Matrix, weights: Vector) -> None:
+        """Set mean and spread of the targets, and begin the mean of slopes in this unit."""
+        state.levels[LEVEL.residual] = 0.0
+        state.counts[COUNT.begun] = len(y)
         counted = y[weights > 0.0]
-        state.levels[LEVEL.mean] = counted.mean()
-        state.levels[LEVEL.spread] = counted.std() or 1.0
+        largest = float(np.abs(counted).max()) or 1.0
+        counted = counted / largest  # whose squares are finite
+        state.levels[LEVEL.mean] = largest * counted.mean()
+        state.levels[LEVEL.spread] = largest * counted.std() or 1.0
 
     def _restart_follower(
         self, state: AdaptiveState, K: Matrix, L: Matrix, targets: Matrix
@@ -475,6 +509,9 @@ def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
     for alpha in _ALPHAS:
         shrink = values / (values + alpha)
         H = (squares @ shrink)[:, None]
+        if not H.max() < 1.0:  # rounding: alpha is nothing beside huge rows
+            errors.append(np.inf)
+            continue
         f = (vectors @ (shrink[:, None] * rotated) - H * targets) / (1.0 - H)
         missing = 1.0 - targets * f if classifies else targets - f
         errors.append(np.mean((np.maximum(missing, 0.0) if classifies else missing) ** 2))
@@ -640,7 +677,7 @@ def _describe(rule, state, work, x):
 
 @njit
 def _answer(rule, state, work, out):
-    """Write the scores: of theta, of the follower, and of the two together."""
+    """Write the scores: of theta, of the follower, and the answer of the one to be trusted."""
     W = work.psi.shape[0]
     for o in range(out.shape[0]):
         f = finite_or_zero(dot(state.theta[o], work.psi, W))
@@ -653,13 +690,13 @@ def _answer(rule, state, work, out):
         elif rule.classifies:
             out[o] = 2.0 * _probability(rule, f) - 1.0
         else:
-            out[o] = state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f
+            out[o] = finite_or_zero(state.levels[LEVEL.mean] + state.levels[LEVEL.spread] * f)
 
 
 @njit
 def _probability(rule, f):
     """Probability of +1 that a score stands for."""
-    p = 1.0 / (1.0 + math.exp(-f)) if rule.probabilistic else 0.5 + 0.5 * f
+    p = 0.5 + 0.5 * (math.tanh(0.5 * f) if rule.probabilistic else f)
     return min(max(p, _SURE), 1.0 - _SURE)
 
 
@@ -685,8 +722,9 @@ def _watch(state, work, y):
                 best = o
         wrong = y[best] < 0.0
     rounds = counts[COUNT.rounds] + 1
+    counted = rounds - counts[COUNT.begun]
     rate = levels[LEVEL.rate]
-    if rounds > _SETTLE:
+    if counted > _SETTLE:
         usual = min(max(rate, 0.005), 0.6)
         higher = min(_GAIN * usual, 0.95)
         if wrong:
@@ -696,7 +734,7 @@ def _watch(state, work, y):
         if levels[LEVEL.watch] <= 0.0:
             levels[LEVEL.watch] = 0.0
             counts[COUNT.quiet] = rounds
-    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(rounds, _RATE_ROUNDS)
+    levels[LEVEL.rate] = rate + ((1.0 if wrong else 0.0) - rate) / min(counted, _RATE_ROUNDS)
 
 
 @njit
@@ -719,7 +757,7 @@ def _follow_rows(follower, rows, targets):
 
 @njit
 def _follow(state, work, y, weight):
-    """Weigh theta and the follower by what they said of y; let the follower make it right."""
+    """Weigh theta and the follower by their mistakes; let the follower make this round right."""
     distrust = math.exp(-min(weight, _MOST_DISTRUST))
     for o in range(y.shape[0]):
         a = state.trust[o, 0] * (distrust if is_mistake(work.f[o], y[o]) else 1.0)
@@ -754,11 +792,12 @@ def _newton(rule, state, work, y, weight):
         if abs(g) > levels[LEVEL.tolerance] * reference:
             lost = True
             h = max(h, weight * _curvature(rule.loss, work.f[o], target))
-    rounds = min(state.counts[COUNT.rounds] + 1, _RATE_ROUNDS)
-    levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / rounds
+    counts = state.counts
+    counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
+    if finite(total):
+        levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
     if not lost:
         return
-    counts = state.counts
     q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
     grown = 1.0 + h * q
     if not (grown >= 1.0 and finite(grown)):

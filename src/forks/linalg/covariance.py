@@ -48,7 +48,7 @@ def pack(P: Matrix) -> Vector:
 def unpack(packed: Vector, n: int) -> Matrix:
     """Give the symmetric n x n matrix."""
     P = np.zeros((n, n))
-    P.ravel()[_places(n)] = packed  # of a new array, a view
+    P.ravel()[_places(n)] = packed
     lower = np.tril(P, -1)
     return lower + lower.T + np.diag(np.diag(P))
 
@@ -104,12 +104,8 @@ def absorb(P, late):
         ca, cb, cc, ce = _negated(late, 2, i)
         ea, eb, ec, ee = _negated(late, 3, i)
         for j in range(0, i - i % LANES + LANES, LANES):
-            va, vb, vc, ve = (
-                load(late, j),
-                load(late, n + j),
-                load(late, 2 * n + j),
-                load(late, 3 * n + j),
-            )
+            va, vb = load(late, j), load(late, n + j)
+            vc, ve = load(late, 2 * n + j), load(late, 3 * n + j)
             one = fma(ca, vc, fma(ea, ve, load(P, at)))
             two = fma(cb, vc, fma(eb, ve, load(P, at + LANES)))
             three = fma(cc, vc, fma(ec, ve, load(P, at + 2 * LANES)))
@@ -123,9 +119,5 @@ def absorb(P, late):
 
 @njit
 def _negated(late, s, i):
-    return (
-        splat(-late[s, i]),
-        splat(-late[s, i + 1]),
-        splat(-late[s, i + 2]),
-        splat(-late[s, i + 3]),
-    )
+    v = late[s]
+    return splat(-v[i]), splat(-v[i + 1]), splat(-v[i + 2]), splat(-v[i + 3])
