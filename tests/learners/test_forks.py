@@ -209,6 +209,29 @@ def test_random_streams_match_the_oracle_and_do_not_depend_on_chunks(case):
     np.testing.assert_allclose(scores, truth.scores, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_learned_stays_nothing_when_it_is_carried(seed):
+    """A = alpha I up to rounding, and a map whose old and new features differ by large factors."""
+    learner = FORKS(
+        buffer=3,
+        sketch_size=1,
+        n_landmarks=1,
+        rank=1,
+        update_cycle=1,
+        landmarks="refreshed",
+        max_points=3,
+        alpha=0.5,
+        curvature=0.0,
+        step_size=0.2,
+        projection="next",
+        clip=0.7,
+        curvature_first=False,
+    )
+    X, y = made_up_stream(12, 6, seed)
+    scores, _ = engine_run(learner, X, y)
+    np.testing.assert_allclose(scores, oracle_run(learner, X, y).scores, rtol=1e-6, atol=1e-7)
+
+
 # Figures of the authors' code with every round counted; see docs/results for what each run gave.
 
 

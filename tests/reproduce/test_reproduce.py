@@ -266,10 +266,10 @@ def reproduced(tmp_path_factory):
 def test_everything_is_played_once(reproduced):
     folder, first, again = reproduced
     assert first.exit_code == 0, first.output
-    assert "table1: 120 runs, 120 to play" in first.output
-    assert "table1: 120 runs, 0 to play" in again.output
+    assert "table1: 168 runs, 168 to play" in first.output
+    assert "table1: 168 runs, 0 to play" in again.output
     records = RecordFile(folder / "records.jsonl").read()
-    assert len(records) == 120 + 20 + 12 + 3 + 2
+    assert len(records) == 168 + 20 + 12 + 3 + 2
     assert {record["status"] for record in records} == {"done"}
 
 

@@ -97,7 +97,7 @@ def oracle_run(learner: FORKS, stream: Stream) -> Any:
     random = memory_of(memory).random.copy()
     sizes = learner.sizes()
     sketch = SJLT(sizes.sketch_size, learner.n_blocks, int(random[1]))
-    left_out = {"kernel", "loss", "budget", "n_blocks", *sizes._fields}
+    left_out = {"kernel", "loss", "budget", "n_blocks", "extra_rank", *sizes._fields}
     options = {f.name: getattr(learner, f.name) for f in fields(learner) if f.name not in left_out}
     return oracles.forks(
         stream.X,

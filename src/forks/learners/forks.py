@@ -332,7 +332,9 @@ class FORKS(SketchedLearner):
             # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR
             # factorisation of [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.
             U, s, _ = np.linalg.svd(root)
-            M = (transfer @ U) * np.sqrt(np.maximum(s**-2.0 - self.alpha, 0.0))
+            learned = s**-2.0 - self.alpha
+            learned[learned < _ROUNDING * s**-2.0] = 0.0  # T may be large
+            M = (transfer @ U) * np.sqrt(learned)
             R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
             root[:] = solve_triangular(R, np.eye(k))
 
@@ -365,6 +367,7 @@ class FORKSWork(NamedTuple):
     z: Vector  # (n_outputs,)  scores
 
 
+_ROUNDING = 1e-12
 _CARRY_RIDGE = 1e-8  # relative to the largest eigenvalue of F'F
 
 memory_of = viewer(FORKSMemory)

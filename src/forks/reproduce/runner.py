@@ -1,5 +1,6 @@
 """Plays the runs of a plan that have no record yet, and keeps each record as it comes."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def play_runs(runs: list[Run], file: Path, jobs: int = -1) -> Iterator[Record]:
     results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(play)(run) for run in runs
     )
-    for record in results:
-        records.append(record)
-        yield record
+    with warnings.catch_warnings():
+        # joblib starts workers anew that have grown, with the data sets they hold, and warns
+        warnings.filterwarnings("ignore", message="A worker stopped")
+        for record in results:
+            records.append(record)
+            yield record

@@ -165,7 +165,7 @@ def draw_trade_off(records: Sequence[Record]) -> Figure:
     points = trade_off_points(records)
     rounds = max(p.rounds for p in points)
     points = [p for p in points if p.rounds == rounds]
-    figure = Figure(figsize=(11.6, 11.4), dpi=140, layout="constrained")
+    figure = Figure(figsize=(11.6, 11.4), dpi=100, layout="constrained")
     rows = figure.subplots(3, 2, sharey="row")
     for column, (loss, name) in enumerate(LOSSES.items()):
         over_time, over_budget, cost = (row[column] for row in rows)
