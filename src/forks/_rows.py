@@ -105,14 +105,34 @@ def _take_sparse(X, t):
 
 
 def _squared_distances_dense(x, points, n, out):
+    # four blocks at a time: their sums do not wait for each other, and lines are read in a row
     columns = points.columns
     d, capacity = columns.shape
-    for i in range(0, n, LANES):
+    i = 0
+    while i + 3 * LANES < n:
+        a, b, c, e = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+        for j in range(d):
+            value, at = splat(x[j]), j * capacity + i
+            difference = minus(value, load(columns, at))
+            a = fma(difference, difference, a)
+            difference = minus(value, load(columns, at + LANES))
+            b = fma(difference, difference, b)
+            difference = minus(value, load(columns, at + 2 * LANES))
+            c = fma(difference, difference, c)
+            difference = minus(value, load(columns, at + 3 * LANES))
+            e = fma(difference, difference, e)
+        store_block(a, out, i)
+        store_block(b, out, i + LANES)
+        store_block(c, out, i + 2 * LANES)
+        store_block(e, out, i + 3 * LANES)
+        i += 4 * LANES
+    while i < n:
         sums = splat(0.0)
         for j in range(d):
             difference = minus(splat(x[j]), load(columns, j * capacity + i))
             sums = fma(difference, difference, sums)
         store_block(sums, out, i)
+        i += LANES
 
 
 def _squared_distances_sparse(x, points, n, out):
@@ -131,7 +151,7 @@ def _squared_distances_sparse(x, points, n, out):
 
 
 def _inner_products_dense(x, points, n, out):
-    # four blocks at a time: their sums do not wait for each other, and lines are read in a row
+    # as above
     columns = points.columns
     d, capacity = columns.shape
     i = 0

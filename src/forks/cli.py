@@ -150,8 +150,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="table1, adversarial, theta, updates, tisvd, flights, kuairec, all, or a plan "
-            "file (.toml, .json).",
+            help="table1, adversarial, theta, updates, tisvd, defaults, flights, kuairec, all, or "
+            "a plan file (.toml, .json).",
         ),
     ],
     quick: Annotated[

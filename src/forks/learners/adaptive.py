@@ -100,10 +100,10 @@ _CHOOSE_UP_TO = 128  # rows: a decomposition of more takes its time, and changes
 _ALPHA_ROUNDS = 256  # alpha <= _ALPHA_ROUNDS / rounds ...
 _ANNEAL_FROM = 8192  # ... from this round on
 _JITTER = 1e-5  # added to the diagonal of K_mm
-_NEWTON_STEPS = 4
+_NEWTON_STEPS = 3
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
-_MOST_DISTRUST = 5.0
+_MOST_DISTRUST = 50.0
 _SURE = 0.01  # probabilities stay so far from 0 and 1
 _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0

@@ -9,6 +9,7 @@ grid is played, and that of the authors' code; the report picks from them.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from forks.reproduce.defaults import defaults
 from forks.reproduce.floored import SINGLE
 from forks.reproduce.large import flights, kuairec
 from forks.reproduce.paper import DRIVERS_SIZES, FLOORED, authors_bandwidth
@@ -200,6 +201,7 @@ EXPERIMENTS: dict[str, Callable[[Effort], Iterator[Run]]] = {
     "theta": theta,
     "updates": update_times,
     "tisvd": decompositions,
+    "defaults": lambda effort: defaults(list(ROWS), effort.permutations),
     "flights": lambda effort: flights(effort.budgets, effort.rows, effort.seeds),
     "kuairec": lambda effort: kuairec(effort.budgets, effort.rows),
 }
