@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from forks.reproduce.ablation import ablation_table
 from forks.reproduce.agreement import agreement
-from forks.reproduce.defaults import defaults_table
 from forks.reproduce.document import Block, Heading, Paragraph, Picture, to_html, to_markdown
 from forks.reproduce.figures import draw_decompositions, draw_theta
 from forks.reproduce.plan_file import ENDINGS, read_plan
@@ -92,11 +92,11 @@ CHAPTERS = {
     ),
     "defaults": Chapter(
         "The default learner, nothing tuned",
-        "`FORKSClassifier()` (`forks.learners.Adaptive`), beside it one part at a time changed. Mean "
-        "and deviation of the mistake rate in %, every round counted; german and spambase in the "
-        "published orders. With repeats: the adversarial games, 500 points repeated and every "
+        "`FORKSClassifier()`, which is `forks.learners.Adaptive`, and the same with one part at a "
+        "time changed. Mean and deviation of the mistake rate in %, every round counted; german "
+        "and spambase in the published orders. With repeats: the adversarial games, 500 points repeated and every "
         "second block lying. Time is CPU time of a pass of the default learner.",
-        defaults_table,
+        ablation_table,
     ),
     "flights": Chapter(
         "Three million flights",
