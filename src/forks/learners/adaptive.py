@@ -118,6 +118,7 @@ class Count(NamedTuple):
     event: int
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
+    linear: int  # features of the linear part: all, or none
     due: int  # rounds at which the next event is due
     begun: int  # rounds when the two recent means of `levels` were begun
     quiet: int  # the round when the watch last had nothing to say
@@ -146,7 +147,10 @@ LEVEL = Level(*range(len(Level._fields)))
 
 
 class AdaptiveState(NamedTuple):
-    """What learning changes, in place. W = padded(M) + padded(d + 1), of psi's two parts."""
+    """What learning changes, in place.
+
+    W = padded(M) + padded(d + 1), of psi's two parts, or without the d of the linear part.
+    """
 
     counts: Counter  # (len(Count),)
     levels: Vector  # (len(Level),)
@@ -226,7 +230,8 @@ class Adaptive(Learner):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing; nothing is drawn."""
         M = self.buffer
-        W = padded(M) + padded(n_features + 1)
+        linear = n_features if self.linear and n_features <= _WIDEST else 0
+        W = padded(M) + padded(linear + 1)
         shapes = {
             "counts": (len(Count._fields),),
             "levels": (len(Level._fields),),
@@ -244,12 +249,13 @@ class Adaptive(Learner):
         }
         memory = allocate(AdaptiveState, shapes)
         state = self.view(memory)
+        state.counts[COUNT.linear] = linear
         state.counts[COUNT.due] = SMALLEST_BUFFER
         state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
         state.levels[LEVEL.spread] = 1.0
         state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
         P = np.zeros((W, W))
-        P[padded(M) + n_features, padded(M) + n_features] = 1.0 / state.levels[LEVEL.alpha]
+        P[padded(M) + linear, padded(M) + linear] = 1.0 / state.levels[LEVEL.alpha]
         state.P[:] = pack(P)
         return memory
 
@@ -337,10 +343,10 @@ class Adaptive(Learner):
         chosen, twin = np.unique(_first_twins(squares), return_inverse=True)
         m = state.counts[COUNT.landmarks] = len(chosen)
         store_points(Z[chosen], state.landmarks)
-        linear = self.linear and d <= _WIDEST
-        levels[LEVEL.linear] = divisor / math.sqrt(d) if linear else 0.0
+        levels[LEVEL.linear] = divisor / math.sqrt(d)
+        linear = int(state.counts[COUNT.linear])
         K = self._landmark_kernel(state)
-        L = np.hstack([levels[LEVEL.linear] * Z, np.ones((n, 1))])
+        L = np.hstack([levels[LEVEL.linear] * Z[:, :linear], np.ones((n, 1))])
         if not rule.classifies:
             self._standardise(state, y, weights)
         targets = (y - levels[LEVEL.mean]) / levels[LEVEL.spread]
@@ -353,7 +359,8 @@ class Adaptive(Learner):
             theta, P = self._fitted(state, K, gram, np.hstack([select, L]), targets, weights)
         except np.linalg.LinAlgError:
             state.counts[COUNT.refused] += 1
-            theta, P = np.zeros((y.shape[1], m + d + 1)), np.zeros((m + d + 1, m + d + 1))
+            size = m + linear + 1
+            theta, P = np.zeros((y.shape[1], size)), np.zeros((size, size))
             P[-1, -1] = 1.0 / levels[LEVEL.alpha]
         state.theta[:] = 0.0
         state.theta[:, self._places(state)] = theta
@@ -371,9 +378,9 @@ class Adaptive(Learner):
 
     def _places(self, state: AdaptiveState) -> Counter:
         """Where psi has its numbers; the rest is padding."""
-        d = state.rows.shape[1]
-        start = state.theta.shape[1] - padded(d + 1)
-        return np.r_[: state.counts[COUNT.landmarks], start : start + d + 1]
+        linear = int(state.counts[COUNT.linear])
+        start = state.landmarks.columns.shape[1]
+        return np.r_[: state.counts[COUNT.landmarks], start : start + linear + 1]
 
     def _landmark_kernel(self, state: AdaptiveState) -> Matrix:
         """K_mm, a little above it on the diagonal."""
@@ -625,9 +632,7 @@ def _linear_sparse(x, state, work, start, factor):
     if state.counts[COUNT.shifted] != 0:
         for j in range(d):
             work.psi[start + j] = factor * work.z[j]
-    else:
-        for j in range(d):
-            work.psi[start + j] = 0.0
+    else:  # the rest is zero already
         for e in range(x.values.shape[0]):
             work.psi[start + x.features[e]] = factor * work.z[e]
 
@@ -652,21 +657,16 @@ _keep = by_form(_keep_dense, _keep_sparse)
 @njit
 def _describe(rule, state, work, x):
     """Write psi, and the follower's features."""
-    m = state.counts[COUNT.landmarks]
-    W, d = state.theta.shape[1], state.rows.shape[1]
-    start = state.landmarks.columns.shape[1]
+    m, linear = state.counts[COUNT.landmarks], state.counts[COUNT.linear]
+    W, start = state.theta.shape[1], state.landmarks.columns.shape[1]
     psi = work.psi
     if m > 0:
         _compare(x, rule, state, work, m)
+    for i in range(m, W):
+        psi[i] = 0.0
+    if m > 0 and linear > 0:
         _write_linear(x, state, work, start, state.levels[LEVEL.linear])
-    else:
-        for j in range(start, start + d):
-            psi[j] = 0.0
-    for i in range(m, start):
-        psi[i] = 0.0
-    psi[start + d] = 1.0
-    for i in range(start + d + 1, W):
-        psi[i] = 0.0
+    psi[start + linear] = 1.0
     if rule.follow:
         factor = state.levels[LEVEL.follow]
         for i in range(start):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forks.reproduce.defaults import DEFAULT
+from forks.reproduce.defaults import DEFAULT, VARIANTS
 from forks.reproduce.document import Block, Paragraph, Table
 from forks.reproduce.records import Record
 from forks.reproduce.report import every_round
@@ -24,7 +24,11 @@ def ablation_table(records: Sequence[Record]) -> list[Block]:
                 times[stream].append(1e6 * record["seconds"] / record["n_rows"])
     streams = list(dict.fromkeys(stream for _, stream in rates))
     lines = []
-    for variant in dict.fromkeys(name for name, _ in rates):
+    played = {name for name, _ in rates}
+    for variant in [
+        *(name for name in VARIANTS if name in played),
+        *sorted(played - set(VARIANTS)),
+    ]:
         cells = [_cell(rates.get((variant, stream))) for stream in streams]
         lines.append([variant, *cells])
     speed = ["µs a round", *(f"{np.median(times[stream]):.2g}" for stream in streams)]
