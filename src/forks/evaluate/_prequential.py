@@ -58,7 +58,7 @@ def prequential(
     >>> from forks.streams import drifting
     >>> model = FORKSClassifier(random_state=0)
     >>> for at in prequential(model, drifting(5000, seed=0), every=2500):
-    ...     print(at.model, at.rounds, at.mistakes > at.mistakes_as_published)
+    ...     print(at.model, at.rounds, at.mistake_rate > at.recent_mistake_rate)
     FORKSClassifier 2500 True
     FORKSClassifier 5000 True
     """

@@ -112,7 +112,7 @@ _RATE_ROUNDS = 1000
 FIT = 1
 
 
-class Count(NamedTuple):
+class AdaptiveCount(NamedTuple):
     """What `counts` holds, in this order."""
 
     event: int
@@ -142,7 +142,7 @@ class Level(NamedTuple):
     residual: int  # mean square of the slope, recently
 
 
-COUNT = Count(*range(len(Count._fields)))
+COUNT = AdaptiveCount(*range(len(AdaptiveCount._fields)))
 LEVEL = Level(*range(len(Level._fields)))
 
 
@@ -152,7 +152,7 @@ class AdaptiveState(NamedTuple):
     W = padded(M) + padded(d + 1), of psi's two parts, or without the d of the linear part.
     """
 
-    counts: Counter  # (len(Count),)
+    counts: Counter  # (len(AdaptiveCount),)
     levels: Vector  # (len(Level),)
     scale: Scale
     landmarks: Points  # (d, M)  scaled
@@ -233,7 +233,7 @@ class Adaptive(Learner):
         linear = n_features if self.linear and n_features <= _WIDEST else 0
         W = padded(M) + padded(linear + 1)
         shapes = {
-            "counts": (len(Count._fields),),
+            "counts": (len(AdaptiveCount._fields),),
             "levels": (len(Level._fields),),
             **scale_shapes("scale", n_features),
             **point_shapes("landmarks", n_features, M),
