@@ -1,4 +1,4 @@
-"""The demonstration: FORKS and a linear model live on a drifting stream, and a picture of it."""
+"""The demonstration: the default model and a linear one live on a drifting stream; a picture."""
 
 import time
 from collections.abc import Callable
@@ -60,9 +60,9 @@ def run_demo(
     picture: Path = Path("forks-demo.png"),
     console: Console | None = None,
 ) -> DemoResult:
-    """Learn a drifting stream with FORKS and a linear model; show it live, draw and sum it up.
+    """Learn a drifting stream with `FORKSClassifier()` and a linear model; show, draw, sum up.
 
-    Every row is predicted before its label is used, by FORKS row by row and by the linear model
+    Every row is predicted before its label is used, by ours row by row and by the linear model
     (`SGDClassifier` with the logistic loss) in chunks of 500 rows. The clock of a model runs
     while it predicts and learns, on one core, and not while code is compiled.
     """
@@ -157,7 +157,7 @@ def _window_sums(values: list[int], width: int) -> Vector:
 
 _COLUMNS = (
     f"{'':26}{'mistakes now':>18}{'mistakes over all':>22}",
-    f"{'rows':>10}{'FORKS rows/s':>16}{'FORKS':>9}{'linear':>9}{'FORKS':>13}{'linear':>9}",
+    f"{'rows':>10}{'forks rows/s':>16}{'forks':>9}{'linear':>9}{'forks':>13}{'linear':>9}",
 )
 
 
@@ -204,13 +204,13 @@ def _sum_up(console: Console, result: DemoResult) -> None:
     table.add_column("")
     for heading in ("mistakes over all", "once settled", "rows per second"):
         table.add_column(heading, justify="right")
-    for name, model in (("FORKS", result.forks), ("linear", result.linear)):
+    for name, model in (("forks", result.forks), ("linear", result.linear)):
         table.add_row(
             name,
             f"{100 * model.mistake_rate:.1f} %",
             f"{100 * model.settled_rate:.1f} %",
             f"{model.rows_per_second:,.0f}",
-            style="bold" if name == "FORKS" else "",
+            style="bold" if name == "forks" else "",
         )
     console.print()
     console.print(table)
@@ -250,7 +250,7 @@ def draw(result: DemoResult) -> Figure:
     low = max(float(np.mean(ours.windowed[-10:])), _NOISE + 0.06)
     high = max(float(np.mean(theirs.windowed[-10:])), low + 0.1)  # so that no label hides another
     _beside(axes, high, f"linear model\n{100 * theirs.mistake_rate:.1f} % over all", _DARK_GREY)
-    _beside(axes, low, f"FORKS\n{100 * ours.mistake_rate:.1f} % over all", _BLUE)
+    _beside(axes, low, f"forks\n{100 * ours.mistake_rate:.1f} % over all", _BLUE)
     _beside(
         axes, _NOISE, f"label noise, {100 * _NOISE:.0f} %", _DARK_GREY, va="top", weight="normal"
     )

@@ -276,7 +276,7 @@ class Adaptive(Learner):
         return int(3 * W + padded(state.rows.shape[1]) + 2 * outputs)
 
     def stored_points(self, memory: Memory) -> int:
-        """Count the landmarks and the rows in the buffer."""
+        """Count the rows in the buffer; the landmarks were such rows."""
         counts = self.view(memory).counts
         return int(min(counts[COUNT.rounds], self.buffer))
 

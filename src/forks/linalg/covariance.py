@@ -6,8 +6,8 @@ A round needs u = P x and q = x'P x, and
 
 P is symmetric, and kept packed: four rows at a time, in blocks of 4 x 8 numbers, up to and with
 the 8 x 8 tile on the diagonal. So half of P is read and written, from one end of the memory to
-the other. A square root of P (`forks.linalg.root`) stands rounding better, and takes four times
-as long.
+the other. A square root of P (`forks.linalg.root`) stands rounding better, and moves four times as
+many numbers.
 """
 
 from functools import lru_cache

@@ -27,7 +27,14 @@ from forks.reproduce.floored import FlooredGaussian
 from forks.reproduce.records import Record
 from forks.streams import adversarial
 from forks.streams._files import Chunk
-from forks.streams.datasets import describe, names, prepare, published_orders, read_signs
+from forks.streams.datasets import (
+    describe,
+    names,
+    order,
+    prepare,
+    published_orders,
+    read_signs,
+)
 from forks.typing import Vector
 
 _PRESETS = ("as_published", "as_released")
@@ -298,13 +305,12 @@ def _chunks(run: Run) -> Iterator[Chunk]:
 
 def _stream(run: Run) -> tuple[Any, Vector]:
     X, y = _data(run.data)
-    if run.permutation < len(_orders(run.data)):
-        order = _orders(run.data)[run.permutation]
-    else:
-        order = np.random.default_rng(run.permutation).permutation(len(y))
+    published = _orders(run.data)
+    made = run.permutation >= len(published)
+    rows = order(len(y), run.permutation) if made else published[run.permutation]
     if run.repeats:
-        X, y = adversarial(X, y, 500, run.repeats, order[:500])
+        X, y = adversarial(X, y, 500, run.repeats, rows[:500])
         X[:, -1] = 0.0  # by a loop bound in the authors' driver
         return X, y
-    order = order[: run.rows or None]
-    return X[order], y[order]
+    rows = rows[: run.rows or None]
+    return X[rows], y[rows]
