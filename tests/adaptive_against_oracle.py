@@ -35,6 +35,8 @@ def oracle_for(learner, n_features, n_outputs=1):
         linear=learner.linear,
         follow=learner.follow,
         restart=learner.restart,
+        early=learner.early,
+        robust=learner.robust,
     )
 
 

@@ -1330,14 +1330,18 @@ class AdaptiveOracle:
         linear: bool = True,
         follow: bool = True,
         restart: bool = True,
+        early: bool = True,
+        robust: bool = True,
     ):
         self.n_features, self.n_outputs = n_features, n_outputs
+        self.early, self.robust = early, robust
         self.kernel, self.loss, self.constants = kernel, loss, constants
         self.buffer, self.scaled, self.median, self.linear = buffer, scaled, median, linear
         self.classifies = isinstance(loss, Hinge | SquaredHinge | Logistic)
-        self.follow, self.restart = follow and self.classifies, restart and self.classifies
+        self.follow, self.restart = follow and self.classifies, restart
         self.unit = float(loss.curvature(0.0, 1.0)) or 1.0
         self.past = []  # (x, y, weight)
+        self.wrong = []  # mistakes of theta in the past
         self.landmarks = None  # nothing is known of rows yet: psi = [1]
         self.alpha = self.unit * constants.usual_alpha
         self.A, self.theta = np.array([[self.alpha]]), np.zeros((1, n_outputs))
@@ -1346,7 +1350,7 @@ class AdaptiveOracle:
         self.mean, self.spread, self.tolerance = 0.0, 1.0, 0.0
         self.watch, self.rate, self.mean_square_slope = 0.0, 0.0, 0.0
         self.quiet, self.begun = 0, 0  # rounds: the watch was last 0; the two means were begun
-        self.due = constants.smallest_buffer
+        self.due = self.next_due(0)
         self.fits, self.lowerings, self.restarts = [], [], []  # rounds since the beginning
         self.rounds_ever = 0
 
@@ -1423,16 +1427,40 @@ class AdaptiveOracle:
 
     def watch_mistakes(self, f, y):
         """Page's sum for the hypothesis that mistakes are `gain` times as frequent as usual."""
-        wrong = _wrong(f[0], y[0]) if self.n_outputs == 1 else y[np.argmax(f)] < 0.0
+        if not self.classifies:
+            g = self.loss.slope(f, (y - self.mean) / self.spread)
+            wrong = np.sum(g**2) > self.mean_square_slope
+        elif self.n_outputs == 1:
+            wrong = _wrong(f[0], y[0])
+        else:
+            wrong = y[np.argmax(f)] < 0.0
+        self.wrong.append(wrong)
         rounds, counted = len(self.past), len(self.past) - self.begun
         if counted > self.constants.settle:
-            usual = np.clip(self.rate, 0.005, 0.6)
-            higher = min(self.constants.gain * usual, 0.95)
+            usual = self.usual_rate()
+            higher = min(self.constants.gain * usual, self.constants.highest_rate)
             ratio = higher / usual if wrong else (1.0 - higher) / (1.0 - usual)
             self.watch = max(0.0, self.watch + np.log(ratio))
             if self.watch == 0.0:
                 self.quiet = rounds
         self.rate += (wrong - self.rate) / min(counted, self.constants.rate_rounds)
+
+    def usual_rate(self):
+        return np.clip(self.rate, self.constants.least_rate, self.constants.most_rate)
+
+    def rows_since_change(self):
+        """The last n rows whose own rate of mistakes is most likely, against the usual one."""
+        smallest, usual = self.constants.smallest_buffer, self.usual_rate()
+        watched = min(len(self.past) - self.quiet, self.buffer)
+        likely, best = 0.0, smallest
+        for n in range(smallest, watched + 1):
+            wrong = np.array(self.wrong[-n:], bool)
+            if wrong.mean() > usual:
+                own = np.where(wrong, wrong.mean(), 1.0 - wrong.mean())
+                gain = np.sum(np.log(own) - np.log(np.where(wrong, usual, 1.0 - usual)))
+                if gain > likely + 1e-9:
+                    likely, best = gain, n
+        return best
 
     def newton_step(self, psi, f, y, weight):
         target = (y - self.mean) / self.spread
@@ -1447,20 +1475,27 @@ class AdaptiveOracle:
         if not said.any():
             return
         h = self.loss.curvature(f, target)
-        h = weight * np.max(np.where(h > 0.0, h, 1.0)[said])
+        h = np.where(h > 0.0, h, 1.0)
+        if self.classifies and self.robust:
+            held = np.clip(
+                g, -2.0 * (1.0 - self.tolerance) * usual, 2.0 * (1.0 - self.tolerance) * usual
+            )
+            h, g = h * np.divide(held, g, out=np.ones_like(g), where=g != 0.0), held
+        h = weight * np.max(h[said])
         self.A = self.A + h * np.outer(psi, psi)
         self.theta = self.theta - weight * np.outer(np.linalg.solve(self.A, psi), g)
 
     # ---- events
 
     def event(self):
-        if self.watch > self.constants.alarm:
-            n = min(max(len(self.past) - self.quiet, self.constants.smallest_buffer), self.buffer)
-            self.past, self.rate, self.begun = self.past[-n:], 0.0, n
+        changed = self.watch > self.constants.alarm
+        if changed:
+            n = self.rows_since_change()
+            self.past, self.wrong, self.rate, self.begun = self.past[-n:], self.wrong[-n:], 0.0, n
             self.restarts.append(self.rounds_ever)
         rounds = len(self.past)
         if rounds <= self.buffer:
-            self.fit()
+            self.fit(choose=changed or rounds <= self.constants.choose_up_to)
         else:
             self.lower_alpha(rounds)
         self.watch, self.quiet = 0.0, rounds
@@ -1468,16 +1503,18 @@ class AdaptiveOracle:
         self.due = self.next_due(rounds)
 
     def next_due(self, rounds):
-        """8, 32, 128, ... below the buffer; the buffer; then doubled from the last on."""
+        """16, 64, ... below the buffer; the buffer; then doubled from the last on."""
         due = [self.constants.smallest_buffer]
+        if rounds < self.buffer and not self.early:
+            return self.buffer
         while due[-1] < self.buffer:
-            due.append(4 * due[-1])
+            due.append(self.constants.more_rows * due[-1])
         while due[-1] <= rounds:
             due.append(2 * due[-1])
         return min(d for d in [*due, self.buffer] if d > rounds)
 
-    def fit(self):
-        """Everything anew from all rows of the past."""
+    def fit(self, choose):
+        """Everything anew from all rows of the past; alpha too, if it is to be chosen."""
         X, Y, weights = (np.array(part) for part in zip(*self.past, strict=True))
         self.fits.append(self.rounds_ever)
         self.scale = PlainScale(X, **self.constants.scale) if self.scaled else lambda X: X
@@ -1494,8 +1531,11 @@ class AdaptiveOracle:
             self.mean, self.spread = np.mean(Y), np.std(Y) or 1.0
             self.mean_square_slope, self.begun = 0.0, len(X)  # the slopes so far had another unit
         targets = (Y - self.mean) / self.spread
-        if len(X) <= self.constants.choose_up_to:
-            self.alpha = self.unit * self.chosen_alpha(Psi, targets)
+        if choose:
+            last = self.constants.choose_up_to
+            self.alpha = self.unit * self.chosen_alpha(Psi[-last:], targets[-last:])
+        if len(X) == self.buffer:
+            self.alpha = min(self.alpha, self.unit * self.constants.alpha_rounds / len(X))
         self.fit_theta(Psi, targets, self.unit * np.maximum(weights, self.constants.jitter))
         if self.follow:
             self.centre = Psi[:, :m].mean(axis=0)
@@ -1542,9 +1582,9 @@ class AdaptiveOracle:
                 break
 
     def lower_alpha(self, rounds):
-        """Hold alpha below alpha_rounds / rounds, if that is at most half of what it is."""
+        """Hold alpha below alpha_rounds / rounds, if that makes it much smaller."""
         target = self.unit * self.constants.alpha_rounds / rounds
-        if rounds < self.constants.anneal_from or target > 0.5 * self.alpha:
+        if target > self.alpha / self.constants.step_down:
             return
         right = self.A @ self.theta
         self.A = self.A - (self.alpha - target) * self.Lambda

@@ -195,4 +195,6 @@ def test_slices_of_a_sparse_matrix():
 
 
 def test_shapes_are_padded():
-    assert point_shapes("points", 3, 9) == {"points.columns": (3, 16), "points.norms": (2, 16)}
+    for capacity, width in ((1, 8), (9, 24), (24, 24), (25, 40), (256, 264)):
+        shapes = {"points.columns": (3, width), "points.norms": (2, width)}
+        assert point_shapes("points", 3, capacity) == shapes

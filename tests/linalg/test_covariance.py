@@ -52,25 +52,47 @@ def play(P, late, u, features, h):
     return n_late
 
 
+def packed_from(P):
+    packed = np.full(packed_size(len(P)), np.nan)
+    pack(np.ascontiguousarray(P), np.arange(len(P)), packed)
+    return packed
+
+
+def unpacked(packed, n):
+    lower = unpack(packed, np.arange(n))
+    return lower + np.tril(lower, -1).T
+
+
 def symmetric(n, seed=0):
     M = np.random.default_rng(seed).normal(size=(n, n))
     return M + M.T
 
 
 def dense(packed, late, n_late):
-    return unpack(packed, late.shape[1]) - late[:n_late].T @ late[:n_late]
+    return unpacked(packed, late.shape[1]) - late[:n_late].T @ late[:n_late]
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_what_is_packed_can_be_unpacked(n):
     P = symmetric(n)
-    packed = pack(P)
+    packed = packed_from(P)
     assert packed.shape == (packed_size(n),)
-    np.testing.assert_array_equal(unpack(packed, n), P)
+    np.testing.assert_array_equal(unpacked(packed, n), P)
     tiles = np.kron(np.tril(np.ones((n // 8, n // 8))), np.ones((8, 8)))
     np.testing.assert_array_equal(np.sort(packed), np.sort(P[tiles > 0.0]))
-    spoilt = np.where(tiles > 0.0, P, np.nan)
-    np.testing.assert_array_equal(pack(spoilt), packed)
+    spoilt = np.where(np.tri(n) > 0.0, P, np.nan)
+    np.testing.assert_array_equal(packed_from(spoilt), packed)
+
+
+def test_rows_and_columns_go_to_their_places():
+    places = np.array([0, 1, 7, 8, 15, 21])
+    P = symmetric(len(places))
+    whole = np.zeros((24, 24))
+    whole[np.ix_(places, places)] = P
+    packed = np.full(packed_size(24), np.nan)
+    pack(np.tril(P), places, packed)
+    np.testing.assert_array_equal(unpacked(packed, 24), whole)
+    np.testing.assert_array_equal(unpack(packed, places), np.tril(P))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -82,7 +104,7 @@ def test_half_of_the_numbers_are_kept(n):
 def test_multiply(n):
     P, x = symmetric(n), np.random.default_rng(1).normal(size=n)
     u = np.full(n, np.nan)  # what was there before does not matter
-    q = times(pack(P), x, u)
+    q = times(packed_from(P), x, u)
     np.testing.assert_allclose(u, P @ x, rtol=1e-12, atol=1e-12)
     assert q == pytest.approx(x @ P @ x, rel=1e-11, abs=1e-11)
 
@@ -93,7 +115,7 @@ def test_multiply_late(n, n_late):
     rng = np.random.default_rng(1)
     P, x, late = symmetric(n), rng.normal(size=n), rng.normal(size=(LATE, n))
     u = np.full(n, np.nan)
-    q = times_late(pack(P), late, n_late, x, u)
+    q = times_late(packed_from(P), late, n_late, x, u)
     now = P - late[:n_late].T @ late[:n_late]
     np.testing.assert_allclose(u, now @ x, rtol=1e-11, atol=1e-11)
     assert q == pytest.approx(x @ now @ x, rel=1e-10, abs=1e-10)
@@ -102,10 +124,10 @@ def test_multiply_late(n, n_late):
 @pytest.mark.parametrize("n", SIZES)
 def test_absorb(n):
     P, late = symmetric(n), np.random.default_rng(1).normal(size=(LATE, n))
-    packed, before = pack(P), late.copy()
+    packed, before = packed_from(P), late.copy()
     take_in(packed, late)
-    np.testing.assert_allclose(unpack(packed, n), P - late.T @ late, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(packed, pack(P - late.T @ late), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(unpacked(packed, n), P - late.T @ late, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(packed, packed_from(P - late.T @ late), rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(late, before)
 
 
@@ -114,7 +136,7 @@ def test_absorb(n):
 def test_P_is_the_inverse_of_A(n, n_rows):
     rng = np.random.default_rng(n)
     X, h = rng.normal(size=(n_rows, n)), rng.uniform(0.0, 2.0, n_rows)
-    packed, late = pack(np.eye(n) / 0.05), np.zeros((LATE, n))
+    packed, late = packed_from(np.eye(n) / 0.05), np.zeros((LATE, n))
     n_late = play(packed, late, np.zeros(n), X, h)
     assert n_late == n_rows % LATE
     P, A = dense(packed, late, n_late), 0.05 * np.eye(n) + X.T @ (h[:, None] * X)
@@ -130,7 +152,7 @@ def test_places_that_are_zero_stay_zero():
     start[used, used] = 2.0
     X = np.zeros((500, n))
     X[:, used] = rng.normal(size=(500, len(used)))
-    packed, late = pack(start), np.zeros((LATE, n))
+    packed, late = packed_from(start), np.zeros((LATE, n))
     P = dense(packed, late, play(packed, late, np.zeros(n), X, np.ones(500)))
     rest = np.delete(np.arange(n), used)
     assert not P[rest].any()
@@ -150,7 +172,7 @@ def test_uncertainty_only_shrinks(tiles, n_rows, size, spread, seed):
     n = 8 * tiles
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n)) * 10.0 ** (size + spread * rng.uniform(-1, 1, (n_rows, 1)))
-    packed, late, u = pack(np.eye(n)), np.zeros((LATE, n)), np.zeros(n)
+    packed, late, u = packed_from(np.eye(n)), np.zeros((LATE, n)), np.zeros(n)
     n_late = play(packed, late, u, X, rng.uniform(0.1, 2.0, n_rows))
     values = np.linalg.eigvalsh(dense(packed, late, n_late))
     assert np.isfinite(packed).all()

@@ -11,8 +11,8 @@ so a hypothesis theta'psi is a kernel expansion, a linear part and a bias, and t
 its squared norm. K_mm has a little more than the kernel's values on its diagonal. Before the first
 fit psi is [1] and Lambda is 1.
 
-**A start that learns.** The first `buffer` rows are kept. When 8, 32, 128, ... of them have come,
-and when all have, all of the above is made anew from all rows so far. Up to `_CHOOSE_UP_TO` rows,
+**A start that learns.** The first `buffer` rows are kept. When 16, 64, ... of them have come, and
+when all have, all of the above is made anew from all rows so far. With up to `_CHOOSE_UP_TO` rows,
 alpha is chosen by the exact leave-one-out error of ridge regression (the squared hinge of the
 scores for classes, the squared error for numbers), in multiples of the loss's curvature at f = 0,
 and drawn to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + `_CONVINCING`).
@@ -28,13 +28,15 @@ a slope and no curvature. For squared losses this is recursive least squares, or
 share P, and the largest of their h. Rounds in which no slope is above a share `tolerance` of that
 at f = 0 (for regression: of its root mean square since the last fit, later that of some
 `_RATE_ROUNDS` rounds) are left out. The share is 0 for the first 128 rounds, and 0.1 more with
-each doubling of their number, up to a half: fewer and fewer rounds have something to say. A round
-costs O(m d), and O((m + d)^2) more if it learns.
+each doubling of their number, up to a half: fewer and fewer rounds have something to say. And none
+of classification may shout: a slope above 2 (1 - tolerance) times that at f = 0 is held there, and
+h is lowered by the same factor, so that a wrong label does little harm to a model that has seen
+enough to know better. A round costs O(m d), and O((m + d)^2) more if it learns.
 
 After the buffer there is an event each time the number of rounds has doubled, which brings the
-tolerance up to date. From round `_ANNEAL_FROM` on it also lowers alpha to `_ALPHA_ROUNDS` /
-rounds, if that is at most half of what alpha was: a prior that helped on few rows would keep a
-large stream from its details. A = P^-1 loses (alpha - alpha') Lambda, and theta becomes
+tolerance up to date. A prior that helps on few rows would keep a large stream from its details, so
+alpha is at most `_ALPHA_ROUNDS` / rounds from the fit of the full buffer on: an event lowers it if
+that makes it `_STEP_DOWN` times smaller. A = P^-1 loses (alpha - alpha') Lambda, and theta becomes
 A'^-1 A theta.
 
 **Learn and follow.** Beside theta there is a follower of classes, a passive-aggressive learner
@@ -49,12 +51,14 @@ same again and again, the follower takes over within some rounds, and the price 
 small.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
-the mistakes of theta (with several outputs: whether the largest score is that of a right one),
-after the first `_SETTLE` rounds of a start. When they say, with a sum above `_ALARM`, that the rate
-is `_GAIN` times what it used to be, the learner starts anew from the rows since the change, which
-the same sum tells: those since it was last 0, at least 8 and at most the buffer. The usual rate
-is the mean over all rounds since the start, later an exponential mean over some `_RATE_ROUNDS`.
-Every event sets the sum to 0.
+the mistakes of theta (with several outputs: whether the largest score is that of a right one; in
+regression: whether the square of the slope is above its recent mean), after the first `_SETTLE`
+rounds of a start. When they say, with a sum above `_ALARM`, that the rate is `_GAIN` times what it
+used to be, the learner starts anew from the rows since the change: among those since the sum was
+last 0, at most the buffer, the last n for which a rate of their own is most likely, at least 16.
+Alpha is chosen anew, by the last `_CHOOSE_UP_TO` of them if they are more. The usual rate is the
+mean over all rounds since the start, later an exponential mean over some `_RATE_ROUNDS`. Every
+event sets the sum to 0.
 
 References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
 Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
@@ -67,7 +71,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, cho_solve, eigh, lapack, solve_triangular
+from scipy.linalg import eigh
+from scipy.special import xlogy
 
 from forks._jit import entry, finite, njit
 from forks._memory import Memory, allocate, compiled_viewer, viewer
@@ -87,20 +92,22 @@ from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_r
 from forks.learners._checks import one_of, whole
 from forks.learners._expansion import finite_or_zero, is_mistake
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.linalg import definite
 from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
 from forks.typing import Counter, Matrix, Vector
 
-SMALLEST_BUFFER = 8  # rows of the first fit
+SMALLEST_BUFFER = 16  # rows of the first fit
 _ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
 _USUAL_ALPHA = 0.5
 _CONVINCING = 64  # rows at which the data's choice of alpha counts as much as the usual one
-_CHOOSE_UP_TO = 128  # rows: a decomposition of more takes its time, and changes little
-_ALPHA_ROUNDS = 256  # alpha <= _ALPHA_ROUNDS / rounds ...
-_ANNEAL_FROM = 8192  # ... from this round on
+_CHOOSE_UP_TO = 64  # rows: a decomposition of more takes its time, and changes little
+_MORE_ROWS = 4  # times as many as at the fit before
+_ALPHA_ROUNDS = 128  # alpha <= _ALPHA_ROUNDS / rounds from the full buffer on
+_STEP_DOWN = 4.0  # by which factor alpha is lowered, at least: it costs a decomposition
 _JITTER = 1e-5  # added to the diagonal of K_mm
-_NEWTON_STEPS = 3
+_NEWTON_STEPS = 2
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
 _MOST_DISTRUST = 50.0
@@ -109,6 +116,8 @@ _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
 _SETTLE = 100  # rounds before the watch begins
 _RATE_ROUNDS = 1000
+_LEAST_RATE, _MOST_RATE = 0.005, 0.6  # of mistakes, that count as usual
+_HIGHEST_RATE = 0.95  # that the watch looks for
 FIT = 1
 
 
@@ -159,12 +168,13 @@ class AdaptiveState(NamedTuple):
     theta: Matrix  # (n_outputs, W)
     P: Vector  # (W, W), packed (`forks.linalg.covariance`), ...
     late: Matrix  # (4, W)  ... less v v' for the rows in use here
-    centre: Vector  # (W,)  mean of the kernel values, 0 in the linear part
+    centre: Vector  # (padded(M),)  mean of the kernel values
     follower: Matrix  # (n_outputs, W)
     trust: Matrix  # (n_outputs, 2)  weights of theta and of the follower
     rows: Matrix  # (buffer, d)  the last rows, a ring
     targets: Matrix  # (buffer, n_outputs)
     weights: Vector  # (buffer,)
+    wrong: Vector  # (buffer,)  1 for a mistake of theta, which the watch has seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +199,10 @@ class Adaptive(Learner):
         Is there a follower?
     restart : bool
         Does a change of the concept lead to a new start?
+    early : bool
+        Are there fits before the buffer is full? Without them only the bias learns until then.
+    robust : bool
+        Are the slopes of classification held, so that wrong labels do little harm?
     """
 
     kernel: Kernel = Gaussian()
@@ -199,6 +213,8 @@ class Adaptive(Learner):
     linear: bool = True
     follow: bool = True
     restart: bool = True
+    early: bool = True
+    robust: bool = True
 
     multi_output: ClassVar[bool] = True
 
@@ -223,7 +239,8 @@ class Adaptive(Learner):
             classifies,
             bool(getattr(loss, "probabilistic", False)),
             bool(self.follow and classifies),
-            bool(self.restart and classifies),
+            bool(self.restart),
+            bool(self.robust and classifies),
             float(abs(slope(loss, 0.0, 1.0))),
         )
 
@@ -240,23 +257,23 @@ class Adaptive(Learner):
             "theta": (n_outputs, W),
             "P": (packed_size(W),),
             "late": (LATE, W),
-            "centre": (W,),
+            "centre": (padded(M),),
             "follower": (n_outputs, W),
             "trust": (n_outputs, 2),
             "rows": (self.buffer, n_features),
             "targets": (self.buffer, n_outputs),
             "weights": (self.buffer,),
+            "wrong": (self.buffer,),
         }
         memory = allocate(AdaptiveState, shapes)
         state = self.view(memory)
         state.counts[COUNT.linear] = linear
-        state.counts[COUNT.due] = SMALLEST_BUFFER
+        state.counts[COUNT.due] = self._next_due(0)
         state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
         state.levels[LEVEL.spread] = 1.0
         state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
-        P = np.zeros((W, W))
-        P[padded(M) + linear, padded(M) + linear] = 1.0 / state.levels[LEVEL.alpha]
-        state.P[:] = pack(P)
+        bias = np.array([[1.0 / state.levels[LEVEL.alpha]]])
+        pack(bias, np.array([padded(M) + linear]), state.P)
         return memory
 
     @property
@@ -293,11 +310,12 @@ class Adaptive(Learner):
         state, counts = view, view.counts
         try:
             rounds = int(counts[COUNT.rounds])
-            if state.levels[LEVEL.watch] > _ALARM:
+            changed = state.levels[LEVEL.watch] > _ALARM
+            if changed:
                 rounds = self._take_rows_since_change(state)
                 counts[COUNT.restarts] += 1
             if rounds <= self.buffer:
-                self._fit(state, rounds)
+                self._fit(state, rounds, choose=changed or rounds <= _CHOOSE_UP_TO)
             else:
                 self._lower_alpha(state, rounds)
         except np.linalg.LinAlgError:  # rounding has got the better of P: go on with the old alpha
@@ -310,25 +328,29 @@ class Adaptive(Learner):
             counts[COUNT.event] = RESUME
 
     def _next_due(self, rounds: int) -> int:
+        if rounds < self.buffer and not self.early:
+            return self.buffer
         due = SMALLEST_BUFFER
         while due <= rounds:
-            due *= 4 if due < self.buffer else 2
+            due *= _MORE_ROWS if due < self.buffer else 2
         return min(due, self.buffer) if rounds < self.buffer else due
 
     def _take_rows_since_change(self, state: AdaptiveState) -> int:
         """Keep the rows since the concept changed, in their order, as the first of the ring."""
         counts, size = state.counts, self.buffer
         rounds = int(counts[COUNT.rounds])
-        n = min(max(rounds - int(counts[COUNT.quiet]), SMALLEST_BUFFER), size)
-        order = np.arange(rounds - n, rounds) % size
-        for ring in (state.rows, state.targets, state.weights):
-            ring[:n] = ring[order]
+        watched = min(max(rounds - int(counts[COUNT.quiet]), SMALLEST_BUFFER), size)
+        order = np.arange(rounds - watched, rounds) % size
+        usual = min(max(float(state.levels[LEVEL.rate]), _LEAST_RATE), _MOST_RATE)
+        n = _rows_since_change(state.wrong[order], usual)
+        for ring in (state.rows, state.targets, state.weights, state.wrong):
+            ring[:n] = ring[order[-n:]]
         counts[COUNT.rounds] = counts[COUNT.begun] = n
         state.levels[LEVEL.rate] = 0.0
         return n
 
-    def _fit(self, state: AdaptiveState, n: int) -> None:
-        """Make scale, landmarks, alpha, theta and P anew from the first n rows of the ring."""
+    def _fit(self, state: AdaptiveState, n: int, choose: bool) -> None:
+        """Make scale, landmarks, theta and P anew from the first n rows of the ring; alpha too?"""
         X, y, weights = state.rows[:n], state.targets[:n], state.weights[:n]
         levels, rule = state.levels, self._rule
         d = X.shape[1]
@@ -340,9 +362,9 @@ class Adaptive(Learner):
             ours[:] = new
         state.counts[COUNT.shifted] = int(np.any(scale.centre != 0.0))
         Z /= divisor
-        chosen, twin = np.unique(_first_twins(squares), return_inverse=True)
-        m = state.counts[COUNT.landmarks] = len(chosen)
-        store_points(Z[chosen], state.landmarks)
+        marks, twin = np.unique(_first_twins(squares), return_inverse=True)
+        m = state.counts[COUNT.landmarks] = len(marks)
+        store_points(Z[marks], state.landmarks)
         levels[LEVEL.linear] = divisor / math.sqrt(d)
         linear = int(state.counts[COUNT.linear])
         K = self._landmark_kernel(state)
@@ -350,13 +372,17 @@ class Adaptive(Learner):
         if not rule.classifies:
             self._standardise(state, y, weights)
         targets = (y - levels[LEVEL.mean]) / levels[LEVEL.spread]
-        gram = K[np.ix_(twin, twin)] + L @ L.T
-        if n <= _CHOOSE_UP_TO:
-            levels[LEVEL.alpha] = self._unit * _chosen_alpha(gram, targets, rule.classifies)
-        select = np.zeros((n, m))
-        select[np.arange(n), twin] = 1.0
+        of_rows = K if m == n else K[twin]
+        gram = L @ L.T
+        gram += of_rows if m == n else of_rows[:, twin]
+        if choose:
+            last = slice(max(0, n - _CHOOSE_UP_TO), n)
+            chosen = _chosen_alpha(gram[last, last], targets[last], rule.classifies)
+            levels[LEVEL.alpha] = self._unit * chosen
+        if n == self.buffer:
+            levels[LEVEL.alpha] = min(levels[LEVEL.alpha], self._unit * _ALPHA_ROUNDS / n)
         try:
-            theta, P = self._fitted(state, K, gram, np.hstack([select, L]), targets, weights)
+            theta, P = self._fitted(state, K, L, twin, gram, targets, weights)
         except np.linalg.LinAlgError:
             state.counts[COUNT.refused] += 1
             size = m + linear + 1
@@ -365,29 +391,28 @@ class Adaptive(Learner):
         state.theta[:] = 0.0
         state.theta[:, self._places(state)] = theta
         self._set_P(state, P)
-        self._restart_follower(state, K[twin], L, targets)
+        self._restart_follower(state, of_rows, L, targets)
 
     def _divisor(self, squares: Matrix) -> float:
         if self.bandwidth == "absolute":
             return 1.0
-        above = squares[np.triu_indices_from(squares, 1)]
-        median = math.sqrt(float(np.median(above)))
+        pairs = squares[np.tri(len(squares), k=-1, dtype=bool)]
+        median = math.sqrt(float(np.median(pairs)))
         if median == 0.0:  # most rows are alike
-            median = math.sqrt(float(above.mean()))
+            median = math.sqrt(float(pairs.mean()))
         return median or 1.0
 
     def _places(self, state: AdaptiveState) -> Counter:
         """Where psi has its numbers; the rest is padding."""
         linear = int(state.counts[COUNT.linear])
-        start = state.landmarks.columns.shape[1]
+        start = state.centre.shape[0]
         return np.r_[: state.counts[COUNT.landmarks], start : start + linear + 1]
 
     def _landmark_kernel(self, state: AdaptiveState) -> Matrix:
         """K_mm, a little above it on the diagonal."""
         m = int(state.counts[COUNT.landmarks])
         points = np.ascontiguousarray(state.landmarks.columns[:, :m].T)
-        K = kernel_block(self._rule.kernel, points, state.landmarks, m)
-        K = 0.5 * (K + K.T)
+        K = np.array(kernel_block(self._rule.kernel, points, state.landmarks, m))
         K[np.diag_indices_from(K)] += _JITTER
         return K
 
@@ -395,23 +420,25 @@ class Adaptive(Learner):
         self,
         state: AdaptiveState,
         K: Matrix,
+        L: Matrix,
+        twin: Counter,
         gram: Matrix,
-        J: Matrix,
         targets: Matrix,
         weights: Vector,
     ) -> tuple[Matrix, Matrix]:
         """Fit the squared hinge, or the squared error, by Newton's method; give theta and P.
 
         Every row is a landmark, or a copy of one: psi_i = Lambda J_i, where J_i picks the
-        landmark and has the linear part and 1 (so psi_i has what K_mm has more on its diagonal).
-        With the rows that have a loss, G = psi Lambda^-1 psi' and S = (G + alpha H^-1)^-1,
+        landmark `twin` and has the linear part and 1, row i of L (so psi_i has what K_mm has more
+        on its diagonal). With the rows that have a loss, G = psi Lambda^-1 psi' and
+        S = (G + alpha H^-1)^-1,
 
             theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha,
 
         which is A^-1 psi'H y and A^-1 of A = alpha Lambda + psi'H psi, H the weights times the
         curvature at f = 0. All rows have a loss at first, and then those with y f < 1, until they
         are the same again, or for a few steps. Several outputs, which share P, and regression
-        keep all rows.
+        keep all rows. Of P the lower triangle is given.
         """
         alpha = float(state.levels[LEVEL.alpha])
         ridge = alpha / (self._unit * np.maximum(weights, _JITTER))
@@ -420,26 +447,29 @@ class Adaptive(Learner):
         for _ in range(_NEWTON_STEPS):
             system = gram[np.ix_(lost, lost)]
             system[np.diag_indices_from(system)] += ridge[lost]
-            factor = cho_factor(system, lower=True, check_finite=False)
-            c = cho_solve(factor, targets[lost], check_finite=False)
+            factor = definite.factorise(system)
+            c = definite.solve(factor, targets[lost])
             was = lost
             if one_machine:
                 lost = targets[:, 0] * (gram[:, was] @ c[:, 0]) < 1.0
             if np.array_equal(lost, was) or not lost.any():
                 break
-        J = J[was]
-        half = solve_triangular(factor[0], J, lower=True, check_finite=False)
-        m = K.shape[0]
-        P = -(half.T @ half)
-        P[:m, :m] += _inverse(cho_factor(K, lower=True, check_finite=False)[0])
-        P[np.diag_indices_from(P)] += np.r_[np.zeros(m), np.ones(P.shape[0] - m)]
-        return (J.T @ c).T, P / alpha
+        L, twin = L[was], twin[was]
+        S = definite.invert(factor)
+        SL = definite.multiply(S, L)
+        m, width = len(K), L.shape[1]
+        theta = np.zeros((targets.shape[1], m + width))
+        for o in range(len(theta)):
+            theta[o, :m] = np.bincount(twin, c[:, o], m)
+        theta[:, m:] = c.T @ L
+        P = np.zeros((m + width, m + width))
+        P[:m, :m] = definite.invert(definite.factorise(K.copy()))
+        P[m:, m:] = np.eye(width) - L.T @ SL
+        _subtract_rows.over()(P, S, np.ascontiguousarray(SL), twin)
+        return theta, P / alpha
 
     def _set_P(self, state: AdaptiveState, P: Matrix) -> None:
-        W, places = state.theta.shape[1], self._places(state)
-        whole_P = np.zeros((W, W))
-        whole_P[np.ix_(places, places)] = P
-        state.P[:] = pack(whole_P)
+        pack(P, self._places(state), state.P)
         state.counts[COUNT.late] = 0
 
     def _lower_alpha(self, state: AdaptiveState, rounds: int) -> None:
@@ -447,18 +477,21 @@ class Adaptive(Learner):
         levels = state.levels
         target = self._unit * _ALPHA_ROUNDS / rounds
         alpha = float(levels[LEVEL.alpha])
-        if rounds < _ANNEAL_FROM or target > 0.5 * alpha:
+        if _STEP_DOWN * target > alpha:
             return
         places = self._places(state)
         late = state.late[: state.counts[COUNT.late]][:, places]
-        P = unpack(state.P, state.theta.shape[1])[np.ix_(places, places)] - late.T @ late
-        A = _inverse(cho_factor(P, lower=True)[0])
-        right = A @ state.theta[:, places].T
+        P = definite.less_squares(unpack(state.P, places), late)
+        A = definite.invert(definite.factorise(P))
+        right = definite.multiply(A, state.theta[:, places].T)
         K = self._landmark_kernel(state)
-        A -= (alpha - target) * block_diag(K, np.eye(len(A) - len(K)))
-        factor = cho_factor(A, lower=True)
-        state.theta[:, places] = cho_solve(factor, right).T
-        self._set_P(state, _inverse(factor[0]))
+        m = len(K)
+        A[:m, :m] -= (alpha - target) * K
+        A[np.arange(m, len(A)), np.arange(m, len(A))] -= alpha - target
+        factor = definite.factorise(A)
+        theta = definite.solve(factor, right).T
+        self._set_P(state, definite.invert(factor))
+        state.theta[:, places] = theta
         levels[LEVEL.alpha] = target
 
     def _standardise(self, state: AdaptiveState, y: Matrix, weights: Vector) -> None:
@@ -472,27 +505,42 @@ class Adaptive(Learner):
         state.levels[LEVEL.spread] = largest * counted.std() or 1.0
 
     def _restart_follower(
-        self, state: AdaptiveState, K: Matrix, L: Matrix, targets: Matrix
+        self, state: AdaptiveState, of_rows: Matrix, L: Matrix, targets: Matrix
     ) -> None:
-        """Let the follower follow the rows of the buffer."""
+        """Let the follower follow the rows of the buffer, given their kernel values."""
         if not self._rule.follow:
             return
-        m = K.shape[1]
+        m, start = of_rows.shape[1], state.centre.shape[0]
         state.centre[:] = 0.0
-        state.centre[:m] = K.mean(axis=0)
-        centred = K - state.centre[:m]
-        size = math.sqrt(float(np.mean(np.sum(centred**2, axis=1))))
+        state.centre[:m] = of_rows.mean(axis=0)
+        rows = np.zeros((len(of_rows), state.theta.shape[1]))
+        centred = rows[:, :m]
+        centred[:] = of_rows - state.centre[:m]
+        size = math.sqrt(float(np.einsum("ij,ij->", centred, centred)) / len(rows))
         state.levels[LEVEL.follow] = 1.0 / size if size > 1e-12 else 0.0
-        rows = np.zeros((len(K), state.theta.shape[1]))
-        rows[:, self._places(state)] = np.hstack([state.levels[LEVEL.follow] * centred, L])
+        centred *= state.levels[LEVEL.follow]
+        rows[:, start : start + L.shape[1]] = L
         state.follower[:] = 0.0
         _follow_rows.over()(state.follower, rows, np.ascontiguousarray(targets))
 
 
+def _rows_since_change(wrong: Vector, usual: float) -> int:
+    """Number of last rows for which it is most likely that they have a higher rate of mistakes."""
+    n = np.arange(1, len(wrong) + 1)
+    rate = np.cumsum(wrong[::-1]) / n
+    gain = n * (xlogy(rate, rate / usual) + xlogy(1.0 - rate, (1.0 - rate) / (1.0 - usual)))
+    gain[(rate <= usual) | (n < SMALLEST_BUFFER)] = 0.0
+    return max(int(n[np.argmax(gain)]), SMALLEST_BUFFER)
+
+
 def _squared_distances(Z: Matrix) -> Matrix:
-    norms = np.sum(Z**2, axis=1)
-    squares = norms[:, None] + norms - 2.0 * (Z @ Z.T)
-    squares[squares < 1e-12 * (norms[:, None] + norms)] = 0.0  # rounding errors of equal rows
+    norms = np.einsum("ij,ij->i", Z, Z)
+    sums = norms[:, None] + norms
+    squares = Z @ Z.T
+    squares *= -2.0
+    squares += sums
+    sums *= 1e-12
+    squares[squares < sums] = 0.0  # rounding errors of equal rows
     np.fill_diagonal(squares, 0.0)
     return squares
 
@@ -509,7 +557,7 @@ def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
     (f_i - y_i) / (1 - H_ii).
     """
     n = len(gram)
-    values, vectors = eigh(0.5 * (gram + gram.T))
+    values, vectors = eigh(gram, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
     rotated, squares = vectors.T @ targets, vectors**2
     errors = []
@@ -527,14 +575,6 @@ def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
     return float(best**share * _USUAL_ALPHA ** (1.0 - share))
 
 
-def _inverse(factor: Matrix) -> Matrix:
-    """Inverse of the matrix with this lower Cholesky factor."""
-    inverse, _ = lapack.dpotri(factor, lower=True)
-    lower = np.tril(inverse)
-    lower[np.diag_indices_from(lower)] *= 0.5
-    return np.asarray(lower + lower.T)
-
-
 # ---- compiled --------------------------------------------------------------------------------
 
 
@@ -547,6 +587,7 @@ class AdaptiveRule(NamedTuple):
     probabilistic: bool  # is the score a log-odds?
     follow: bool
     restart: bool
+    robust: bool
     reference: float  # size of the slope at f = 0
 
 
@@ -593,11 +634,10 @@ def _step(rule, state, work, x, y, weight, out):
     _answer(rule, state, work, out)
     if weight != 0.0:
         _remember(state, x, y, weight)
-        if rule.classifies:
-            if rule.restart:
-                _watch(state, work, y)
-            if rule.follow:
-                _follow(state, work, y, weight)
+        if rule.restart:
+            _watch(rule, state, work, y)
+        if rule.follow:
+            _follow(state, work, y, weight)
         _newton(rule, state, work, y, weight)
         counts[COUNT.rounds] += 1
         if counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM:
@@ -658,7 +698,7 @@ _keep = by_form(_keep_dense, _keep_sparse)
 def _describe(rule, state, work, x):
     """Write psi, and the follower's features."""
     m, linear = state.counts[COUNT.landmarks], state.counts[COUNT.linear]
-    W, start = state.theta.shape[1], state.landmarks.columns.shape[1]
+    W, start = state.theta.shape[1], state.centre.shape[0]
     psi = work.psi
     if m > 0:
         _compare(x, rule, state, work, m)
@@ -710,10 +750,17 @@ def _remember(state, x, y, weight):
 
 
 @njit
-def _watch(state, work, y):
+def _watch(rule, state, work, y):
     """Update the cumulative sum over the mistakes of theta."""
     counts, levels = state.counts, state.levels
-    if y.shape[0] == 1:
+    if not rule.classifies:
+        square = 0.0
+        for o in range(y.shape[0]):
+            target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
+            g = slope(rule.loss, work.f[o], target)
+            square += g * g
+        wrong = square > levels[LEVEL.residual]
+    elif y.shape[0] == 1:
         wrong = is_mistake(work.f[0], y[0])
     else:
         best = 0
@@ -724,9 +771,10 @@ def _watch(state, work, y):
     rounds = counts[COUNT.rounds] + 1
     counted = rounds - counts[COUNT.begun]
     rate = levels[LEVEL.rate]
+    state.wrong[counts[COUNT.rounds] % state.wrong.shape[0]] = 1.0 if wrong else 0.0
     if counted > _SETTLE:
-        usual = min(max(rate, 0.005), 0.6)
-        higher = min(_GAIN * usual, 0.95)
+        usual = min(max(rate, _LEAST_RATE), _MOST_RATE)
+        higher = min(_GAIN * usual, _HIGHEST_RATE)
         if wrong:
             levels[LEVEL.watch] += math.log(higher / usual)
         else:
@@ -753,6 +801,23 @@ def _follow_rows(follower, rows, targets):
         for o in range(follower.shape[0]):
             g = finite_or_zero(dot(follower[o], rows[t], rows.shape[1]))
             _make_right(follower[o], rows[t], g, targets[t, o])
+
+
+@entry
+def _subtract_rows(P, S, SL, twin):
+    """P <- P - J'S J in its lower triangle, but for the corner L'S L; S by its lower triangle."""
+    m = P.shape[0] - SL.shape[1]
+    for i in range(S.shape[0]):
+        a = twin[i]
+        for j in range(i):
+            b = twin[j]
+            if a == b:
+                P[a, a] -= 2.0 * S[i, j]
+            else:
+                P[max(a, b), min(a, b)] -= S[i, j]
+        P[a, a] -= S[i, i]
+        for j in range(SL.shape[1]):
+            P[m + j, a] -= SL[i, j]
 
 
 @njit
@@ -784,14 +849,17 @@ def _newton(rule, state, work, y, weight):
     if not rule.classifies:
         reference = math.sqrt(levels[LEVEL.residual])
     total = 0.0
+    loudest = 2.0 * (1.0 - levels[LEVEL.tolerance]) * reference  # a label may be wrong
     for o in range(y.shape[0]):
         target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
         g = slope(rule.loss, work.f[o], target)
-        work.g[o] = g
         total += g * g
         if abs(g) > levels[LEVEL.tolerance] * reference:
             lost = True
-            h = max(h, weight * _curvature(rule.loss, work.f[o], target))
+            held = min(1.0, loudest / abs(g)) if rule.robust else 1.0
+            h = max(h, weight * held * _curvature(rule.loss, work.f[o], target))
+            g *= held
+        work.g[o] = g
     counts = state.counts
     counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
     if finite(total):

@@ -76,8 +76,8 @@ class KOGD(Learner):
 
     def handle(self, view: "KOGDState", x: Vector) -> Memory:
         """Double the room for points."""
-        d, capacity = view.points.columns.shape
-        memory = grown(KOGDState, view, _shapes(d, view.alpha.shape[0], 2 * capacity))
+        n_outputs, capacity = view.alpha.shape
+        memory = grown(KOGDState, view, _shapes(len(view.points.columns), n_outputs, 2 * capacity))
         state_of(memory).counts[EVENT] = 0
         return memory
 

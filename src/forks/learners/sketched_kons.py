@@ -122,7 +122,7 @@ class SketchedKONS(Learner):
 
     def handle(self, view: "SketchedKONSState", x: Vector) -> Memory:
         """Double the room for points, or for rounds in A, or both."""
-        d, capacity = view.points.columns.shape
+        d, capacity = view.points.columns.shape[0], view.a.shape[0]
         room = view.triangle.shape[0]
         capacity *= 2 if view.counts[1] == capacity else 1
         room *= 2 if view.counts[2] == room else 1

@@ -10,15 +10,12 @@ the other. A square root of P (`forks.linalg.root`) stands rounding better, and 
 many numbers.
 """
 
-from functools import lru_cache
-
 import numpy as np
-from numpy.typing import NDArray
 
-from forks._jit import njit
+from forks._jit import entry, njit
 from forks._simd import LANES, fma, load, splat, store, total
 from forks.linalg.vectors import add_multiple, dot
-from forks.typing import Matrix, Vector
+from forks.typing import Counter, Matrix, Vector
 
 _ROWS = 4  # at a time: half a tile
 LATE = 4  # changes that `absorb` makes in one pass
@@ -30,27 +27,47 @@ def packed_size(n: int) -> int:
     return LANES * LANES * tiles * (tiles + 1) // 2
 
 
-@lru_cache(maxsize=8)
-def _places(n: int) -> NDArray[np.int64]:
-    """Flat position in the n x n matrix of each packed number."""
-    parts = []
-    for i in range(0, n, _ROWS):
-        for j in range(0, i - i % LANES + LANES, LANES):
-            parts.append((np.arange(i, i + _ROWS)[:, None] * n + np.arange(j, j + LANES)).ravel())
-    return np.concatenate(parts)
+@njit
+def _at(i, j):
+    """Position of the number in row i and column j, j <= i or in the same tile."""
+    tile = i // LANES
+    blocks = (tile + 1) * (tile + (i // _ROWS) % 2) + j // LANES
+    return (blocks * _ROWS + i % _ROWS) * LANES + j % LANES
 
 
-def pack(P: Matrix) -> Vector:
-    """Give a symmetric matrix of whole tiles packed; what is above its tiles is not looked at."""
-    return np.asarray(P.ravel()[_places(len(P))])
+@entry
+def _pack(lower, places, packed):
+    for position in range(packed.shape[0]):
+        packed[position] = 0.0
+    for a in range(lower.shape[0]):
+        i = places[a]
+        for b in range(a + 1):
+            j = places[b]
+            packed[_at(i, j)] = lower[a, b]
+            if i // LANES == j // LANES:
+                packed[_at(j, i)] = lower[a, b]
 
 
-def unpack(packed: Vector, n: int) -> Matrix:
-    """Give the symmetric n x n matrix."""
-    P = np.zeros((n, n))
-    P.ravel()[_places(n)] = packed
-    lower = np.tril(P, -1)
-    return lower + lower.T + np.diag(np.diag(P))
+@entry
+def _unpack(packed, places, lower):
+    for a in range(lower.shape[0]):
+        for b in range(a + 1):
+            lower[a, b] = packed[_at(places[a], places[b])]
+
+
+def pack(lower: Matrix, places: Counter, packed: Vector) -> None:
+    """Write a symmetric matrix, given by its lower triangle, packed.
+
+    Its rows and columns go where `places`, which rise, say; the rest is zero.
+    """
+    _pack.over()(lower, places, packed)
+
+
+def unpack(packed: Vector, places: Counter) -> Matrix:
+    """Give the lower triangle of some rows and columns; above it are zeros."""
+    lower = np.zeros((len(places), len(places)))
+    _unpack.over()(packed, places, lower)
+    return lower
 
 
 @njit

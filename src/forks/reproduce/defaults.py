@@ -11,10 +11,13 @@ from forks.reproduce.runs import Run
 DEFAULT = "default"
 VARIANTS: Mapping[str, dict[str, Any]] = {
     DEFAULT: {},
+    "no learning before the buffer is full": {"early": False},
     "features as they are": {"scaling": "none"},
+    "bandwidth 1 of scaled features": {"bandwidth": "absolute"},
     "no linear part": {"linear": False},
     "no follower": {"follow": False},
     "no new starts": {"restart": False},
+    "wrong labels at full strength": {"robust": False},
     "hinge": {"loss": "hinge"},
     "logistic": {"loss": "logistic"},
     "64 landmarks": {"buffer": 64},
