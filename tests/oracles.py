@@ -605,8 +605,8 @@ class _Forks:
 
 
 def ridge_fit(F, G):
-    """B that minimises |F B - G|^2 + ridge |B|^2, ridge = 1e-8 |F|_2^2."""
-    ridge = 1e-8 * np.linalg.norm(F, 2) ** 2
+    """B that minimises |F B - G|^2 + ridge |B|^2, ridge = 1e-10 |F|_2^2."""
+    ridge = 1e-10 * np.linalg.norm(F, 2) ** 2
     return np.linalg.inv(F.T @ F + ridge * np.eye(F.shape[1])) @ F.T @ G
 
 
@@ -1470,20 +1470,22 @@ class AdaptiveOracle:
         else:
             usual = np.sqrt(self.mean_square_slope)
         n = min(len(self.past) - self.begun, self.constants.rate_rounds)
-        self.mean_square_slope += (np.sum(g**2) - self.mean_square_slope) / n
         said = np.abs(g) > self.tolerance * usual
+        if self.robust and self.classifies:
+            loudest = 2.0 * (1.0 - self.tolerance) * usual
+        elif self.robust and n > self.constants.settle:
+            loudest = self.constants.outlier * usual
+        else:
+            loudest = np.inf
+        held = np.where(said, np.clip(g, -loudest, loudest), g)
+        factor = np.divide(held, g, out=np.ones_like(g), where=g != 0.0)
+        self.mean_square_slope += (np.sum(held**2) - self.mean_square_slope) / n
         if not said.any():
             return
         h = self.loss.curvature(f, target)
-        h = np.where(h > 0.0, h, 1.0)
-        if self.classifies and self.robust:
-            held = np.clip(
-                g, -2.0 * (1.0 - self.tolerance) * usual, 2.0 * (1.0 - self.tolerance) * usual
-            )
-            h, g = h * np.divide(held, g, out=np.ones_like(g), where=g != 0.0), held
-        h = weight * np.max(h[said])
+        h = weight * np.max((factor * np.where(h > 0.0, h, 1.0))[said])
         self.A = self.A + h * np.outer(psi, psi)
-        self.theta = self.theta - weight * np.outer(np.linalg.solve(self.A, psi), g)
+        self.theta = self.theta - weight * np.outer(np.linalg.solve(self.A, psi), held)
 
     # ---- events
 

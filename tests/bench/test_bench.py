@@ -38,6 +38,12 @@ TINY = Effort(
     estimator_rows=5,
     event_rows=500,
     compile=False,
+    drift_rows=40_000,
+    drift_seeds=1,
+    update_cycles=(20,),
+    orders=1,
+    flights_rows=600,
+    river_rows=50,
     growth_rows=50,
     budgets=(50, 100),
     landmarks=(10, 20),
@@ -55,7 +61,7 @@ TINY = Effort(
 )
 
 
-NEED_DATA = {"counts", "faithful"}
+NEED_DATA = {"counts", "defaults", "faithful", "regression"}
 
 
 def _real_data():

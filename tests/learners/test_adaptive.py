@@ -198,7 +198,7 @@ def test_a_lowering_of_alpha_is_a_fit_with_that_alpha():
     """With a squared error and no tolerance yet, theta is a ridge regression on all rounds."""
     X, _ = stream(250)
     Y = column(3.0 + np.sin(X[:, 0]) + X[:, 1])
-    learner = Adaptive(loss=SquaredError(), buffer=BUFFER)
+    learner = Adaptive(loss=SquaredError(), buffer=BUFFER, robust=False)
     engine = engine_for(learner, X.shape[1])
     engine.learn(X, Y)
     state, (_, oracle) = state_of(engine), oracle_run(learner, X, Y)
@@ -413,6 +413,20 @@ def test_targets_of_any_size_stay_finite(size):
     assert np.isfinite(scores).all()
     assert np.isfinite(engine.memory.floats).all()
     assert np.mean(((scores[100:] - y[100:]) / size) ** 2) < 0.5 * np.var(y / size)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e300])
+def test_an_absurd_target_does_little_harm(size):
+    X, _ = stream(1500, zeros=0.2)
+    y = column(np.sin(X[:, 0]) + X[:, 1])
+    learner = Adaptive(loss=SquaredError(), buffer=BUFFER)
+    plain = engine_for(learner, 5).learn(X, y)[:, 0]
+    spoilt = y.copy()
+    spoilt[700] = size
+    scores = engine_for(learner, 5).learn(X, spoilt)[:, 0]
+    after = slice(710, None)
+    error, usual = (np.sqrt(np.mean((s - y[:, 0])[after] ** 2)) for s in (scores, plain))
+    assert error < 1.1 * usual
 
 
 # ---- changes of the concept ------------------------------------------------------------------

@@ -12,6 +12,7 @@ from forks.bench import (
     _figures,
     c_loop,
     compilation,
+    defaults,
     endless,
     events,
     faithful,
@@ -19,6 +20,7 @@ from forks.bench import (
     methods,
     one_row,
     passes,
+    regression,
     state,
     tisvd,
 )
@@ -48,6 +50,36 @@ PARTS = (
         "predicted and learned. The oracle is `tests/oracles.py`, plain NumPy, without its "
         "diagnostics, on the first rows of the stream.",
         passes.measure,
+    ),
+    Part(
+        "defaults",
+        "The default classifier against random features",
+        "A pass over cod-rna and over spambase, rows in random order, nothing tuned. scikit-learn: "
+        "`RBFSampler(400)` and `SGDClassifier`, in batches of 100, on features as they are, which "
+        "costs it mistakes and no time.",
+        defaults.measure_time,
+    ),
+    Part(
+        "changes",
+        "After a change of the concept",
+        "The demo's stream, three abrupt changes, 5 % of the labels are noise: mistakes in windows "
+        "of 500 rows over those in the 4,000 rows before the change.",
+        defaults.measure_changes,
+    ),
+    Part(
+        "cycles",
+        "What updates cost on a stationary stream",
+        "FORKS on cod-rna, scaled by its first 200 rows, squared hinge, 100 landmarks at full "
+        "rank: mistakes beyond those without updates, an update every so many rounds with loss.",
+        defaults.measure_cycles,
+    ),
+    Part(
+        "regression",
+        "The default regressor",
+        "Root mean square error, each prediction made before its target was used. Nystroem has 100 "
+        "landmarks from the first 1,000 rows; KernelRidge is tuned by cross-validation on its "
+        "rows.",
+        regression.measure,
     ),
     Part(
         "methods",

@@ -29,9 +29,10 @@ share P, and the largest of their h. Rounds in which no slope is above a share `
 at f = 0 (for regression: of its root mean square since the last fit, later that of some
 `_RATE_ROUNDS` rounds) are left out. The share is 0 for the first 128 rounds, and 0.1 more with
 each doubling of their number, up to a half: fewer and fewer rounds have something to say. And none
-of classification may shout: a slope above 2 (1 - tolerance) times that at f = 0 is held there, and
-h is lowered by the same factor, so that a wrong label does little harm to a model that has seen
-enough to know better. A round costs O(m d), and O((m + d)^2) more if it learns.
+may shout: a slope above 2 (1 - tolerance) times that at f = 0 (for regression, `_SETTLE` rounds
+after a fit: above `_OUTLIER` root mean squares) is held there, and h is lowered by the same factor,
+so that a wrong label or an absurd target does little harm to a model that has seen enough to know
+better. A round costs O(m d), and O((m + d)^2) more if it learns.
 
 After the buffer there is an event each time the number of rounds has doubled, which brings the
 tolerance up to date. A prior that helps on few rows would keep a large stream from its details, so
@@ -116,6 +117,7 @@ _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
 _SETTLE = 100  # rounds before the watch begins
 _RATE_ROUNDS = 1000
+_OUTLIER = 4.0  # root mean squares of the slope
 _LEAST_RATE, _MOST_RATE = 0.005, 0.6  # of mistakes, that count as usual
 _HIGHEST_RATE = 0.95  # that the watch looks for
 FIT = 1
@@ -202,7 +204,7 @@ class Adaptive(Learner):
     early : bool
         Are there fits before the buffer is full? Without them only the bias learns until then.
     robust : bool
-        Are the slopes of classification held, so that wrong labels do little harm?
+        Are slopes held, so that wrong labels and absurd targets do little harm?
     """
 
     kernel: Kernel = Gaussian()
@@ -240,7 +242,7 @@ class Adaptive(Learner):
             bool(getattr(loss, "probabilistic", False)),
             bool(self.follow and classifies),
             bool(self.restart),
-            bool(self.robust and classifies),
+            bool(self.robust),
             float(abs(slope(loss, 0.0, 1.0))),
         )
 
@@ -843,25 +845,28 @@ def _curvature(loss, f, y):
 @njit
 def _newton(rule, state, work, y, weight):
     """Take the Newton step, if the round has something to say."""
-    levels = state.levels
+    counts, levels = state.counts, state.levels
+    counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
     h, lost = 0.0, False
-    reference = rule.reference
+    reference, loudest = rule.reference, math.inf
     if not rule.classifies:
         reference = math.sqrt(levels[LEVEL.residual])
+    if rule.robust:
+        if rule.classifies:
+            loudest = 2.0 * (1.0 - levels[LEVEL.tolerance]) * reference
+        elif counted > _SETTLE:
+            loudest = _OUTLIER * reference
     total = 0.0
-    loudest = 2.0 * (1.0 - levels[LEVEL.tolerance]) * reference  # a label may be wrong
     for o in range(y.shape[0]):
         target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
         g = slope(rule.loss, work.f[o], target)
-        total += g * g
         if abs(g) > levels[LEVEL.tolerance] * reference:
             lost = True
-            held = min(1.0, loudest / abs(g)) if rule.robust else 1.0
+            held = loudest / abs(g) if abs(g) > loudest else 1.0
             h = max(h, weight * held * _curvature(rule.loss, work.f[o], target))
             g *= held
         work.g[o] = g
-    counts = state.counts
-    counted = min(counts[COUNT.rounds] + 1 - counts[COUNT.begun], _RATE_ROUNDS)
+        total += g * g
     if finite(total):
         levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
     if not lost:

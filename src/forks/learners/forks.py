@@ -368,7 +368,7 @@ class FORKSWork(NamedTuple):
 
 
 _ROUNDING = 1e-12
-_CARRY_RIDGE = 1e-8  # relative to the largest eigenvalue of F'F
+_CARRY_RIDGE = 1e-10  # relative to the largest eigenvalue of F'F
 
 memory_of = viewer(FORKSMemory)
 attach.register(FORKSRule)(compiled_viewer(FORKSState))

@@ -99,7 +99,7 @@ class Run:
         if name not in learners.__all__ or not is_there:
             raise ValueError(f"learner must be one of forks.learners, got {self.learner!r}")
         arguments = dict(self.arguments)
-        if "bandwidth" in arguments:
+        if not isinstance(arguments.get("bandwidth", ""), str):  # a word is the learner's own
             width, floor = float(arguments.pop("bandwidth")), arguments.pop("floor", None)
             arguments["kernel"] = (
                 Gaussian(width) if floor is None else FlooredGaussian(width, float(floor))

@@ -1,8 +1,8 @@
 """The flights of `flights-3m` as a stream of numbers, encoded as they come.
 
 A row is a flight: its date (year to minute), its delay at arrival in minutes, its distance in
-miles, and the codes of its two airports. The label is +1 for a delay of 15 minutes or more. The
-features:
+miles, and the codes of its two airports. The label is +1 for a delay of 15 minutes or more; for
+regression the target is the delay itself. The features:
 
 - sine and cosine of the time of day, of the day in the week and of the day in the year;
 - log(distance / 600);
@@ -78,7 +78,7 @@ _ROUTE = 1 + 2 * _CODES
 _SHARES = _ROUTE + _ROUTES
 
 
-def read_flights(path: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
+def read_flights(path: PathLike, *, target: str = "late", chunk: int = 10_000) -> Iterator[Chunk]:
     """Give chunks (X, y) of a table of flights, in the order of the file.
 
     Parameters
@@ -86,19 +86,24 @@ def read_flights(path: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
     path : str or path
         A table that `forks.streams.read_columns` reads, with the columns date, delay, distance,
         origin and destination, dates not falling; or a copy made by `keep_flights`.
+    target : {"late", "delay"}
+        What y is: -1 and +1, or minutes.
     chunk : int
         Rows given at a time; the last chunk may be shorter.
     """
     check_count("chunk", chunk)
+    if target not in ("late", "delay"):
+        raise ValueError(f"target must be 'late' or 'delay', got {target!r}")
     path = existing(path)
     rows = _kept_rows(path, chunk) if path.suffix == ".flights" else _rows(path, chunk)
-    return _encoded(rows)
+    return _encoded(rows, target)
 
 
-def _encoded(rows: Iterator[NDArray[Any]]) -> Iterator[Chunk]:
+def _encoded(rows: Iterator[NDArray[Any]], target: str) -> Iterator[Chunk]:
     encoder = FlightEncoder()
     for flights in rows:
-        yield encoder.encode(flights)
+        X, late = encoder.encode(flights)
+        yield X, (late if target == "late" else flights["delay"].astype(np.float64))
 
 
 # ---- from text to whole numbers --------------------------------------------------------------
