@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -44,9 +46,15 @@ class Engine:
 
     def _prepare(self) -> None:
         self.rule = self.learner.rule()
-        self._run = run.over(self.rule)
-        self._run_ahead = run_ahead.over(self.rule)
-        self._score_rows = score_rows.over(self.rule)
+        self._run = _plain(run.over(self.rule))
+        self._run_ahead = _plain(run_ahead.over(self.rule))
+        self._score_rows = _plain(score_rows.over(self.rule))
+        self._make_room()
+        self._run_one: Any = None  # made at the first call
+        self._score_one: Any = None
+
+    def _make_room(self) -> None:
+        """Make what calls for one row use, for the sizes of now."""
         self._one_row = np.zeros((1, self.n_features))
         self._one_score = np.zeros((1, self.n_outputs))
         self._one_weight = np.ones(1)
@@ -54,8 +62,6 @@ class Engine:
         self._kept_scratch = np.zeros(0)
         self._view: Any = None
         self._looked_at: Vector | None = None  # the memory that the view is of
-        self._run_one: Any = None  # made at the first call
-        self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("learner", "n_features", "n_outputs", "memory")
@@ -69,6 +75,18 @@ class Engine:
         """Go on with another configuration of the same kind and sizes."""
         self.learner = learner
         self._prepare()
+
+    def widen(self, n_features: int) -> None:
+        """Go on with rows of more features, which were 0 in all rows so far."""
+        self.memory = self.learner.widened(self.memory, n_features)
+        self.n_features = n_features
+        self._make_room()
+
+    def add_outputs(self, n_outputs: int) -> None:
+        """Go on with more outputs, the new ones as copies of the last."""
+        self.memory = self.learner.with_outputs(self.memory, n_outputs)
+        self.n_outputs = n_outputs
+        self._make_room()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's score, made before its target was used."""
@@ -131,26 +149,42 @@ class Engine:
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
+        self._one_target[0, 0] = y
+        return float(self._play_one(x, weight)[0, 0])
+
+    def learn_row(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
+        """Play one round on a dense row; the fast path for several outputs."""
+        self._one_target[0] = y
+        return np.array(self._play_one(x, weight)[0])
+
+    def _play_one(self, x: Vector, weight: float) -> Matrix:
         row, scores = self._one_row, self._one_score
         targets, weights = self._one_target, self._one_weight
         row[0] = x
-        targets[0, 0] = y
         weights[0] = weight
         if self._run_one is None:
             arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
-            self._run_one = run.direct(self.rule, *arguments)
+            self._run_one = _plain(run.direct(self.rule, *arguments))
         self._drive(self._run_one, row, targets, weights, scores)
-        return float(scores[0, 0])
+        return scores
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
+        return float(self._predict_one(x)[0, 0])
+
+    def predict_row(self, x: Vector) -> Vector:
+        """Score one dense row; the fast path for several outputs."""
+        return np.array(self._predict_one(x)[0])
+
+    def _predict_one(self, x: Vector) -> Matrix:
         row, scores, scratch = self._one_row, self._one_score, self._scratch()
         row[0] = x
         if self._score_one is None:
-            self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
+            direct = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
+            self._score_one = _plain(direct)
         floats, ints = self.memory
         self._score_one(self.rule, floats, ints, scratch, row, scores)
-        return float(scores[0, 0])
+        return scores
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
@@ -180,7 +214,21 @@ class Engine:
     def compiled(self) -> bool:
         """Is machine code for this kind of learner loaded in this process?"""
         kind = numba.typeof(self.rule)
-        return any(arguments[0] == kind for arguments in getattr(self._run, "signatures", []))
+        signatures = getattr(run.over(self.rule), "signatures", [])
+        return any(arguments[0] == kind for arguments in signatures)
+
+
+def _plain(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Hide what numba made behind a function.
+
+    Counters of memory follow every reference; they stop at a plain function, while a compiled one
+    leads them to all of the compiler.
+    """
+
+    def call(*arguments: Any) -> Any:
+        return compiled(*arguments)
+
+    return call
 
 
 class EngineGroup:
@@ -217,10 +265,36 @@ class EngineGroup:
     def features(self, X: Any) -> None:
         """None: the outputs have no features in common."""
 
+    def widen(self, n_features: int) -> None:
+        """Go on with rows of more features, which were 0 in all rows so far."""
+        for engine in self.engines:
+            engine.widen(n_features)
+
+    def add_outputs(self, n_outputs: int) -> None:
+        """Go on with more outputs, the new ones as copies of the last, draws to come included."""
+        for _ in range(n_outputs - self.n_outputs):
+            self.engines.append(copy.deepcopy(self.engines[-1]))
+        self.n_outputs = n_outputs
+
+    def learn_row(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
+        """Play one round on a dense row."""
+        return np.array(
+            [e.learn_one(x, target, weight) for e, target in zip(self.engines, y, strict=True)]
+        )
+
+    def predict_row(self, x: Vector) -> Vector:
+        """Score one dense row."""
+        return np.array([engine.predict_one(x) for engine in self.engines])
+
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
         for engine in self.engines:
             engine.replace_learner(learner)
+
+    @property
+    def n_features(self) -> int:
+        """Width of rows."""
+        return self.engines[0].n_features
 
     @property
     def learner(self) -> Learner:
