@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -11,13 +12,16 @@ import numpy as np
 
 from forks.typing import Vector
 
+_DIGITS = re.compile(r"([0-9]{1,18})")
+
 logger = logging.getLogger("forks")
 
 
 class FeatureIndex:
-    """Columns of features by name, in the order in which the names came.
+    """Columns of features by name.
 
-    The names of the first row get a column each. When others come, the rows become wider by
+    The names of the first row get a column each, in the order of the names (numbers in them by
+    size: x2 is before x10), whatever their order in the dict. When others come, the rows become wider by
     them and an eighth more, so that a growing vocabulary does not widen the model in every row.
     Once there are `most` names, further ones are ignored: a learner scales, compares and weighs
     each column by itself, and names that share one would spoil it for each other.
@@ -58,12 +62,11 @@ class FeatureIndex:
     def learn(self, names: Iterable[Hashable]) -> None:
         """Give columns to new names, as long as there is room."""
         columns = self.columns
-        for name in names:
-            if name not in columns:
-                if len(columns) == self.most:
-                    logger.info("max_features=%d is reached: %r is ignored", self.most, name)
-                    break
-                columns[name] = len(columns)
+        for name in _sorted(name for name in names if name not in columns):
+            if len(columns) == self.most:
+                logger.info("max_features=%d is reached: %r is ignored", self.most, name)
+                break
+            columns[name] = len(columns)
         needed = max(1, len(columns))
         if needed > self.width:
             more = needed // 8 if self.width > 0 else 0
@@ -121,6 +124,17 @@ class FeatureIndex:
             only = places[0]
             return lambda values: (values[only],)
         return itemgetter(*places)
+
+
+def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
+    """Names of any kinds in an order that depends on nothing but them."""
+
+    def key(name: Hashable) -> tuple[Any, ...]:
+        parts = _DIGITS.split(name if isinstance(name, str) else repr(name))  # text, number, text
+        natural = [(part if i % 2 == 0 else int(part)) for i, part in enumerate(parts)]
+        return type(name).__name__, natural, parts
+
+    return sorted(names, key=key)
 
 
 def check_values(x: Mapping[Hashable, Any]) -> None:

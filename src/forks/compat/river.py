@@ -327,6 +327,11 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
         yield {}
         yield {"learner": FORKS(budget=20)}
 
+    def _new_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
+        """Begin with the score of the unseen class, of which all others are copies."""
+        learner = self._configuration
+        return (Engine if learner.multi_output else EngineGroup)(learner, width, 1, rng)
+
     def _with_label(self, known: dict[Hashable, int], y: Any) -> dict[Hashable, int]:
         _check_label(y)
         if len(known) == self.max_classes:
