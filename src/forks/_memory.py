@@ -41,6 +41,12 @@ class Memory(NamedTuple):
         return Memory(self.floats.copy(), self.ints.copy())
 
 
+@cache
+def _listed(state_class: type) -> list[tuple[str, type, int, tuple[Along, ...]]]:
+    """List what `_leaves` yields, once: to read type hints takes a millisecond."""
+    return list(_leaves(state_class))
+
+
 def _leaves(state_class: type) -> Iterator[tuple[str, type, int, tuple[Along, ...]]]:
     """List (dotted name, float or int, dimensions, marks) of a class, nested ones in place."""
     for name, hint in get_type_hints(state_class, include_extras=True).items():
@@ -53,7 +59,7 @@ def _leaves(state_class: type) -> Iterator[tuple[str, type, int, tuple[Along, ..
 
 def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
     """Reserve zeros for a state class; `shapes` names every array, nested ones with a dot."""
-    leaves = list(_leaves(state_class))
+    leaves = _listed(state_class)
     if {name for name, *_ in leaves} != set(shapes):
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
     table = np.zeros((len(leaves), 4), np.int64)
@@ -102,7 +108,7 @@ def repeated(view: Any, what: str, length: int) -> Memory:
     state_class: Any = type(view)
     memory = stretched(view, what, length)
     arrays = zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True)
-    for (*_, marks), (old, new) in zip(_leaves(state_class), arrays, strict=True):
+    for (*_, marks), (old, new) in zip(_listed(state_class), arrays, strict=True):
         for axis in _axes(marks, what):
             before = (slice(None),) * axis
             last = old.shape[axis] - 1
@@ -111,8 +117,9 @@ def repeated(view: Any, what: str, length: int) -> Memory:
 
 
 def _stretched_shapes(view: Any, what: str, length: int) -> dict[str, tuple[int, ...]]:
+    state_class: Any = type(view)
     shapes = {}
-    for (name, _, _, marks), array in zip(_leaves(type(view)), _arrays(view), strict=True):
+    for (name, _, _, marks), array in zip(_listed(state_class), _arrays(view), strict=True):
         shape = list(array.shape)
         for axis in _axes(marks, what):
             shape[axis] = length

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from forks.typing import Vector
+
+helpers: Any
 try:
     from river.utils import dataframe as helpers
 except ImportError:
     helpers = None
-
-from forks.typing import Vector
 
 
 def _is_pandas(part: Any) -> bool:

@@ -1,16 +1,16 @@
 """Which column a named feature has: a growing, bounded index, and rows made from dicts."""
 
 import logging
-import math
 import re
 import struct
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from math import isfinite, nan
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from forks.typing import Vector
+from forks.typing import Matrix
 
 _DIGITS = re.compile(r"([0-9]{1,18})")
 
@@ -21,8 +21,8 @@ class FeatureIndex:
     """Columns of features by name.
 
     The names of the first row get a column each, in the order of the names (numbers in them by
-    size: x2 is before x10), whatever their order in the dict. When others come, the rows become wider by
-    them and an eighth more, so that a growing vocabulary does not widen the model in every row.
+    size: x2 is before x10), whatever their order in the dict. When others come, rows become wider
+    by them and an eighth more, so that a growing vocabulary does not widen the model in every row.
     Once there are `most` names, further ones are ignored: a learner scales, compares and weighs
     each column by itself, and names that share one would spoil it for each other.
 
@@ -42,11 +42,11 @@ class FeatureIndex:
         self._prepare()
 
     def _prepare(self) -> None:
-        self._row = np.zeros(self.width)
-        self._zeros = np.zeros(self.width)
+        self._bytes = bytearray(8 * self.width)  # numpy takes its time to hand out its memory
+        self._row = np.frombuffer(self._bytes).reshape(1, self.width)
         self._write = struct.Struct(f"{self.width}d").pack_into
         self._names: tuple[Hashable, ...] | None = None  # of the dict before
-        self._arrange: Callable[[Sequence[Any]], Iterable[Any]] | None = None
+        self._arrange: Callable[[Sequence[Any]], Collection[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("most", "columns", "width")}
@@ -73,31 +73,32 @@ class FeatureIndex:
             self.width = min(needed + more, self.most)
             self._prepare()
 
-    def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Vector:
+    def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Matrix:
         """Make the row of a dict, in an array that is written to again by the next call.
 
         To `learn` is to give columns to new names; otherwise they are ignored.
         """
         names = tuple(x)
-        values: Iterable[Any]
+        values: Collection[Any]
         if names != self._names:
             if learn and not self.knows_all(names):
                 check_values(x)
                 self.learn(names)
             values = self._by_name(x)
             self._names = names if self.knows_all(names) else None
-            self._arrange = None
+            self._arrange = self._arrangement(names)
+        elif self._arrange is None:
+            values = x.values()
         else:
-            if self._arrange is None:
-                self._arrange = self._arrangement(names)
             values = self._arrange((*x.values(), 0.0))
         try:
-            self._write(self._row, 0, *values)
+            self._write(self._bytes, 0, *values)
+            good = isfinite(sum(values))
         except (struct.error, TypeError, ValueError, OverflowError):
+            good = False
+        if not good:  # or a sum that overflows, or of numbers that cannot be added
             check_values(self._known(x))
-            raise
-        if self._zeros.dot(self._row) != 0.0:  # 0 times infinity is NaN
-            check_values(self._known(x))
+            self._row[0] = [float(value) for value in values]
         return self._row
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
@@ -113,13 +114,18 @@ class FeatureIndex:
 
     def _arrangement(
         self, names: tuple[Hashable, ...]
-    ) -> Callable[[Sequence[Any]], Iterable[Any]]:
-        """Make the function from the values of these names, and a 0 after them, to a row."""
+    ) -> Callable[[Sequence[Any]], Collection[Any]] | None:
+        """Make the function from the values of these names, and a 0 after them, to a row.
+
+        None if the values are a row as they are.
+        """
         places = [len(names)] * self.width
         for place, name in enumerate(names):
             column = self.columns.get(name)
             if column is not None:
                 places[column] = place
+        if places == list(range(len(names))):
+            return None
         if len(places) == 1:
             only = places[0]
             return lambda values: (values[only],)
@@ -148,6 +154,6 @@ def check_values(x: Mapping[Hashable, Any]) -> None:
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
+            number = nan
+        if not isfinite(number):
             raise ValueError(f"feature {name!r} must be a finite number, got {value!r}")

@@ -82,24 +82,19 @@ class _KernelModel:
     def _configuration(self) -> Any:
         return self._default if self.learner is None else self.learner
 
-    def _row(self, x: dict[Any, Any], n_outputs: int) -> Vector:
-        """Give the row to learn, and an engine that is wide enough for it."""
-        row = self._index.row(x, learn=True)
-        self._fit_engine(n_outputs)
-        return row
-
-    def _fit_engine(self, n_outputs: int) -> None:
-        """Make the engine, or let it grow, to the width of rows and the number of outputs."""
+    def _fitted_engine(self, n_outputs: int) -> Any:
+        """Give the engine, made or grown to the width of rows and the number of outputs."""
         width, engine = self._index.width, self._engine
         if engine is None:
             rng = np.random.default_rng(self.seed)
             self._engine = engine = self._new_engine(width, n_outputs, rng)
             if not engine.compiled:
                 logger.info("compiling for %s, once per machine", engine.rule)
-        elif engine.n_features != width:
+        if engine.n_features != width:
             engine.widen(width)
         if engine.n_outputs != n_outputs:
             engine.add_outputs(n_outputs)
+        return engine
 
     def _new_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
         return engine_for(self._configuration, width, n_outputs, rng)
@@ -132,8 +127,7 @@ class _KernelModel:
         for name, values in zip(names, numbers, strict=True):
             if name in self._index.columns:
                 rows[:, self._index.columns[name]] = values
-        self._fit_engine(targets.shape[1])
-        self._engine.learn(rows, targets, weights)
+        self._fitted_engine(targets.shape[1]).learn(rows, targets, weights)
 
     @property
     def n_points(self) -> int:
@@ -148,7 +142,8 @@ class _KernelModel:
     @property
     def _raw_memory_usage(self) -> int:
         names = self._index.columns
-        size = sum(map(sys.getsizeof, (self, self.__dict__, names, *names)))
+        parts: list[Any] = [self, self.__dict__, names, *names]
+        size = sum(sys.getsizeof(part) for part in parts)
         return size + (0 if self._engine is None else int(self._engine.state_bytes))
 
 
@@ -190,6 +185,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
     ) -> None:
         self._start(learner, max_features, seed)
         self._targets: dict[Hashable, float] = {}
+        self._answers: tuple[Any, Any] = (False, True)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -203,29 +199,33 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             targets = _with_label(targets, y)
         if w != 1.0:
             w = _weight(w)
-        row = self._row(x, 1)
-        self._targets = targets
-        self._engine.learn_one(row, targets[y], w)
+        row = self._index.row(x, True)
+        engine = self._engine
+        if engine is None or engine.n_features != self._index.width:
+            engine = self._fitted_engine(1)
+        if targets is not self._targets:
+            self._set_targets(targets)
+        engine.play_row(row, targets[y], w)
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+    def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, False."""
-        del kwargs
-        if self._engine is None:
+        engine = self._engine
+        if engine is None:
             return False
-        score = self._engine.predict_one(self._index.row(x))
-        negative, positive = self._labels()
-        return positive if score >= 0.0 else negative
+        return self._answers[engine.score_row(self._index.row(x)).item() >= 0.0]
 
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(  # type: ignore[override]
+        self, x: dict[Any, Any]
+    ) -> dict[Any, float]:
         """Predict the probability of each label.
 
         Of learners whose scores stand for no probability, the logistic function of the score.
         """
-        del kwargs
-        negative, positive = self._labels()
+        negative, positive = self._answers
         if self._engine is None:
             return {negative: 0.5, positive: 0.5}
-        p = float(_probability(self._configuration, self._engine.predict_one(self._index.row(x))))
+        scores = self._engine.score_row(self._index.row(x))
+        p = float(_probability(self._configuration, scores)[0, 0])
         return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -236,14 +236,15 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
                 known = _with_label(known, label)
 
         def accept() -> None:
-            self._targets, self._y_name = known, getattr(y, "name", None)
+            self._set_targets(known)
+            self._y_name = getattr(y, "name", None)
 
         targets = np.array([known[label] for label in labels]).reshape(-1, 1)
         self._learn_many(X, targets, w, accept)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the labels of the rows of a frame; a series of the same kind."""
-        negative, positive = self._labels()
+        negative, positive = self._answers
         if self._engine is None:
             labels = [False] * len(X)
         else:
@@ -253,7 +254,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probabilities of the rows of a frame; a frame with a column per label."""
-        negative, positive = self._labels()
+        negative, positive = self._answers
         if self._engine is None:
             p = np.full(len(X), 0.5)
         else:
@@ -262,12 +263,14 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             return frame_like({negative: np.ones(len(X))}, X)
         return frame_like({negative: 1.0 - p, positive: p}, X)
 
-    def _labels(self) -> tuple[Any, Any]:
-        """Labels that stand for -1 and +1: the same one twice while there is only one."""
-        if not self._targets:
-            return False, True
-        negative, *others = sorted(self._targets, key=self._targets.__getitem__)
-        return negative, others[0] if others else negative
+    def _set_targets(self, targets: dict[Hashable, float]) -> None:
+        """Set the targets of the labels, and the labels that stand for -1 and +1.
+
+        Those are the same one twice while there is only one.
+        """
+        negative, *others = sorted(targets, key=targets.__getitem__)
+        self._targets = targets
+        self._answers = negative, others[0] if others else negative
 
 
 class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
@@ -345,30 +348,30 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
             outputs = self._with_label(outputs, y)
         if w != 1.0:
             w = _weight(w)
-        row = self._row(x, len(outputs) + 1)
+        row = self._index.row(x, True)
+        engine = self._fitted_engine(len(outputs) + 1)
         self._outputs = outputs
         target = np.full(len(outputs) + 1, -1.0)
         target[outputs[y]] = 1.0
-        self._engine.learn_row(row, target, w)
+        engine.play_row(row, target, w)
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+    def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, None."""
-        del kwargs
         if self._engine is None:
             return None
-        scores = self._engine.predict_row(self._index.row(x))
-        return self._labels()[int(scores[:-1].argmax())]
+        scores = self._engine.score_row(self._index.row(x))
+        return self._labels()[int(scores[0, :-1].argmax())]
 
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(  # type: ignore[override]
+        self, x: dict[Any, Any]
+    ) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
 
         Each has its own yes-or-no probability; they are scaled to sum to one.
         """
-        del kwargs
         if self._engine is None:
             return {}
-        scores = self._engine.predict_row(self._index.row(x))
-        shares = self._shares(scores.reshape(1, -1))[0]
+        shares = self._shares(self._engine.score_row(self._index.row(x)))[0]
         return dict(zip(self._outputs, shares.tolist(), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -459,15 +462,14 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
         target = _number(y)
         if w != 1.0:
             w = _weight(w)
-        row = self._row(x, 1)
-        self._engine.learn_one(row, target, w)
+        row = self._index.row(x, True)
+        self._fitted_engine(1).play_row(row, target, w)
 
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> float:
+    def predict_one(self, x: dict[Any, Any]) -> float:
         """Predict the target of a dict of features: before the first target, 0."""
-        del kwargs
         if self._engine is None:
             return 0.0
-        score: float = self._engine.predict_one(self._index.row(x))
+        score: float = self._engine.score_row(self._index.row(x)).item()
         return score
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:

@@ -50,18 +50,18 @@ class Engine:
         self._run_ahead = _plain(run_ahead.over(self.rule))
         self._score_rows = _plain(score_rows.over(self.rule))
         self._make_room()
-        self._run_one: Any = None  # made at the first call
-        self._score_one: Any = None
 
     def _make_room(self) -> None:
         """Make what calls for one row use, for the sizes of now."""
         self._one_row = np.zeros((1, self.n_features))
         self._one_score = np.zeros((1, self.n_outputs))
-        self._one_weight = np.ones(1)
+        self._one_weight, self._weight = np.ones(1), 1.0
         self._one_target = np.zeros((1, self.n_outputs))
         self._kept_scratch = np.zeros(0)
         self._view: Any = None
-        self._looked_at: Vector | None = None  # the memory that the view is of
+        self._looked_at: Vector | None = None  # the memory that the view and the calls are of
+        self._play_one: Any = None  # made at the first call
+        self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("learner", "n_features", "n_outputs", "memory")
@@ -121,14 +121,21 @@ class Engine:
     def _drive(
         self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
     ) -> None:
-        n = y.shape[0]
         floats, ints = self.memory
         t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0, *more)
-        while t < n:
+        if t < y.shape[0]:
+            self._drive_on(t, run, X, y, weights, scores, *more)
+
+    def _drive_on(
+        self, t: int, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
+    ) -> None:
+        """Do the event of row t, go on, and do those that come."""
+        while t < y.shape[0]:
             with one_thread():
                 moved = self.learner.handle(self._view, dense_row(X, t, self.n_features))
             if moved is not None:
-                self.memory = floats, ints = moved
+                self.memory = moved
+            floats, ints = self.memory
             t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t, *more)
 
     def _scratch(self) -> Vector:
@@ -137,6 +144,7 @@ class Engine:
             self._kept_scratch = np.zeros(self.learner.scratch_size(self.memory))
             self._view = self.learner.view(self.memory)
             self._looked_at = self.memory.floats
+            self._play_one = self._score_one = None
         return self._kept_scratch
 
     def predict(self, X: Any) -> Matrix:
@@ -149,42 +157,49 @@ class Engine:
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        self._one_target[0, 0] = y
-        return float(self._play_one(x, weight)[0, 0])
-
-    def learn_row(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
-        """Play one round on a dense row; the fast path for several outputs."""
-        self._one_target[0] = y
-        return np.array(self._play_one(x, weight)[0])
-
-    def _play_one(self, x: Vector, weight: float) -> Matrix:
-        row, scores = self._one_row, self._one_score
-        targets, weights = self._one_target, self._one_weight
-        row[0] = x
-        weights[0] = weight
-        if self._run_one is None:
-            arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
-            self._run_one = _plain(run.direct(self.rule, *arguments))
-        self._drive(self._run_one, row, targets, weights, scores)
-        return scores
+        self._one_row[0] = x
+        return float(self.play_row(self._one_row, y, weight).item())
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        return float(self._predict_one(x)[0, 0])
+        self._one_row[0] = x
+        return float(self.score_row(self._one_row).item())
 
-    def predict_row(self, x: Vector) -> Vector:
-        """Score one dense row; the fast path for several outputs."""
-        return np.array(self._predict_one(x)[0])
+    def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> Matrix:
+        """Play one round on a chunk of one dense row; the scores hold until the next call."""
+        if self._looked_at is not self.memory.floats or self._play_one is None:
+            self._play_one = self._player(row)
+        if self.n_outputs == 1:
+            self._one_target[0, 0] = y
+        else:
+            self._one_target[0] = y
+        if weight != self._weight:
+            self._one_weight[0] = self._weight = weight
+        if self._play_one(row) == 0:
+            one = row, self._one_target, self._one_weight, self._one_score
+            self._drive_on(0, self._run, *one)
+        return self._one_score
 
-    def _predict_one(self, x: Vector) -> Matrix:
-        row, scores, scratch = self._one_row, self._one_score, self._scratch()
-        row[0] = x
-        if self._score_one is None:
-            direct = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
-            self._score_one = _plain(direct)
-        floats, ints = self.memory
-        self._score_one(self.rule, floats, ints, scratch, row, scores)
-        return scores
+    def score_row(self, row: Matrix) -> Matrix:
+        """Score a chunk of one dense row; the scores hold until the next call."""
+        if self._looked_at is not self.memory.floats or self._score_one is None:
+            self._score_one = self._scorer(row)
+        self._score_one(row)
+        return self._one_score
+
+    # Two calls for one row, with all other arguments in their places; see also `_plain`.
+
+    def _player(self, row: Matrix) -> Callable[[Matrix], int]:
+        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
+        y, weights, scores = self._one_target, self._one_weight, self._one_score
+        direct = run.direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
+        return lambda row: direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
+
+    def _scorer(self, row: Matrix) -> Callable[[Matrix], None]:
+        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
+        scores = self._one_score
+        direct = score_rows.direct(rule, floats, ints, scratch, row, scores)
+        return lambda row: direct(rule, floats, ints, scratch, row, scores)
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
@@ -276,15 +291,14 @@ class EngineGroup:
             self.engines.append(copy.deepcopy(self.engines[-1]))
         self.n_outputs = n_outputs
 
-    def learn_row(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
-        """Play one round on a dense row."""
-        return np.array(
-            [e.learn_one(x, target, weight) for e, target in zip(self.engines, y, strict=True)]
-        )
+    def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> Matrix:
+        """Play one round on a chunk of one dense row."""
+        pairs = zip(self.engines, y, strict=True)
+        return np.hstack([engine.play_row(row, target, weight) for engine, target in pairs])
 
-    def predict_row(self, x: Vector) -> Vector:
-        """Score one dense row."""
-        return np.array([engine.predict_one(x) for engine in self.engines])
+    def score_row(self, row: Matrix) -> Matrix:
+        """Score a chunk of one dense row."""
+        return np.hstack([engine.score_row(row) for engine in self.engines])
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
