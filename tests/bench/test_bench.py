@@ -36,6 +36,7 @@ TINY = Effort(
     oracle_rows=400,
     call_rows=50,
     estimator_rows=5,
+    river_rows=40,
     event_rows=500,
     compile=False,
     growth_rows=50,

@@ -16,6 +16,7 @@ class Effort:
     oracle_rows: int = 59_535
     call_rows: int = 10_000  # one Python call each
     estimator_rows: int = 1_000
+    river_rows: int = 5_300  # of each data set that River brings
     event_rows: int = 2_000  # with an update round every 20
     warm_starts: int = 3
     compile: bool = True

@@ -34,30 +34,23 @@ def column_names(X: Any) -> list[Any]:
 def numbers_of(X: Any, place: int, name: Any) -> Vector:
     """Give a column as numbers: all finite, or an error that names the column and a row."""
     column = X.iloc[:, place] if _is_pandas(X) else X[name]
-    values = values_of(column)
-    try:
-        if any(isinstance(value, str | bytes) for value in values[:1]):
-            raise ValueError
-        numbers = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        row = next(i for i, value in enumerate(values) if not _is_number(value))
-        raise ValueError(
-            f"feature {name!r} must be a number, got {values[row]!r} in row {row}"
-        ) from None
+    numbers = np.asarray(column)
+    if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
+        numbers = np.array([_number(value) for value in values_of(column)])
+    numbers = numbers.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise ValueError(
-            f"feature {name!r} must be a finite number, got {values[row]!r} in row {row}"
-        )
+        value = values_of(column)[row]
+        raise ValueError(f"feature {name!r} must be a finite number, got {value!r} in row {row}")
     return numbers
 
 
-def _is_number(value: Any) -> bool:
+def _number(value: Any) -> float:
+    """Give the number that a value is, or NaN."""
     try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, str | bytes)
+        return np.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
 
 
 def values_of(y: Any) -> list[Any]:

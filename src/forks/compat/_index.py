@@ -126,9 +126,8 @@ class FeatureIndex:
                 places[column] = place
         if places == list(range(len(names))):
             return None
-        if len(places) == 1:
-            only = places[0]
-            return lambda values: (values[only],)
+        if len(places) < 2:  # where an itemgetter gives no tuple
+            return lambda values: [values[place] for place in places]
         return itemgetter(*places)
 
 

@@ -16,8 +16,9 @@ error.
 **Many classes** have one score each, on the state that they share; learners that cannot share one
 play a game per class. There is always one score more, that of a class that has not been seen, and
 learns "no" from every row. A new class begins as a copy of it: as if it had been known from the
-start. So classes cost what their scores cost and no more, the map, its curvature and its drift are
-those of all rows, and a class that comes late is not behind. At most `max_classes` may come.
+start (but for choices that a learner made by the scores that there were, as the default one does of
+its alpha). So classes cost what their scores cost and no more, the map, its curvature and its drift
+are those of all rows, and a class that comes late is not behind. At most `max_classes` may come.
 
 **Mini-batches** are learned row by row, in compiled code: `learn_many` does what `learn_one` on
 each row would do, bit for bit. Frames are those that River takes: pandas, and with River 0.26 or
