@@ -482,3 +482,25 @@ def test_memory_stays_flat_over_a_long_file(tmp_path, name, read):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < len(raw) / 3
+
+
+def test_columns_of_one_name_are_an_error(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = [pa.array([1.0]), pa.array([2.0]), pa.array([3.0])]
+    path = tmp_path / "twice.parquet"
+    parquet.write_table(pa.Table.from_arrays(columns, ["a", "a", "y"]), path)
+    with pytest.raises(StreamError, match=r"twice\.parquet has 2 columns called 'a'"):
+        open_stream(path, target="y")
+
+
+def test_errors_are_one_short_line_whatever_is_in_the_file(tmp_path):
+    path = write(tmp_path, "rows", b"1 1:2\n" + b"9" * 100_000 + b"x 1:1\n")
+    with pytest.raises(StreamError, match="row 2: the label '999") as caught:
+        list(read_libsvm(path))
+    assert len(str(caught.value)) < 1_000
+    path = write(tmp_path, "table.csv", b'"a\nb\x1b[31m\x00","c"\n1,2\n')
+    with pytest.raises(StreamError, match="has no column 'y'") as caught:
+        read_csv(path, target="y")
+    assert str(caught.value).isprintable()

@@ -48,6 +48,7 @@ def read_parquet(
     if len(chosen) == 0:
         raise ValueError(f"features must name at least one column of {path}")
     columns = [*chosen, target]
+    check_columns(path, columns, schema.names)
     for name in columns:
         kind = schema.field(name).type
         if not _is_number(kind):
