@@ -509,5 +509,5 @@ def test_errors_are_one_short_line_whatever_is_in_the_file(tmp_path):
 def test_an_index_of_thousands_of_digits_is_too_large(tmp_path):
     path = write(tmp_path, "rows", b"1 1:2\n1 2:1 " + b"9" * 5_000 + b":1\n")
     for n_features in (None, 3):
-        with pytest.raises(StreamError, match="row 2: index 999.* is larger than 2147483647"):
+        with pytest.raises(StreamError, match=r"row 2: index 999.* is larger than 2147483647"):
             list(read_libsvm(path, n_features=n_features))
