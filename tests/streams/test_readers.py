@@ -511,3 +511,19 @@ def test_an_index_of_thousands_of_digits_is_too_large(tmp_path):
     for n_features in (None, 3):
         with pytest.raises(StreamError, match=r"row 2: index 999.* is larger than 2147483647"):
             list(read_libsvm(path, n_features=n_features))
+
+
+def test_names_and_texts_of_parquet_that_are_no_text_are_faults(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    table = pa.table({"word": ["abcdefgh", "ijklmnop"], "y": [1.0, 2.0]})
+    parquet.write_table(table, file, compression="none", store_schema=False, write_statistics=False)
+    raw = file.getvalue()
+    path = write(tmp_path, "text.parquet", raw.replace(b"ijklmnop", b"ijkl\xff\xffop"))
+    with pytest.raises(StreamError, match=r"text\.parquet cannot be read beyond row 0"):
+        list(read_columns(path, ["word"]))
+    path = write(tmp_path, "names.parquet", raw.replace(b"word", b"wo\xc3d"))
+    with pytest.raises(StreamError, match=r"names\.parquet is not a Parquet file, or is damaged"):
+        read_parquet(path, target="y")
