@@ -10,7 +10,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow lint format bench clean
+.PHONY: help install demo test test-slow fuzz lint format bench clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -33,6 +33,9 @@ test: $(STAMP)  ## run the tests, without the long proofs
 
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow
+
+fuzz: $(STAMP)  ## let the readers read 120,000 damaged files
+	$(BIN)/python tests/fuzz/fuzz_readers.py
 
 lint: $(STAMP)  ## check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from forks._jit import JIT
-from forks.typing import Counter, Vector
+from forks.typing import Along, Counter, Vector
 
 _ALIGN = 8  # floats: each array starts a whole number of 64-byte lines after the first
 
@@ -41,24 +41,30 @@ class Memory(NamedTuple):
         return Memory(self.floats.copy(), self.ints.copy())
 
 
-def _leaves(state_class: type) -> Iterator[tuple[str, type, int]]:
-    """List (dotted name, float or int, dimensions) of a state class, nested classes in place."""
+@cache
+def _listed(state_class: type) -> list[tuple[str, type, int, tuple[Along, ...]]]:
+    """List what `_leaves` yields, once: to read type hints takes a millisecond."""
+    return list(_leaves(state_class))
+
+
+def _leaves(state_class: type) -> Iterator[tuple[str, type, int, tuple[Along, ...]]]:
+    """List (dotted name, float or int, dimensions, marks) of a class, nested ones in place."""
     for name, hint in get_type_hints(state_class, include_extras=True).items():
         if get_origin(hint) is Annotated:
-            _, kind, ndim = get_args(hint)
-            yield name, kind, ndim
+            _, kind, ndim, *marks = get_args(hint)
+            yield name, kind, ndim, tuple(marks)
         else:
             yield from ((f"{name}.{leaf}", *rest) for leaf, *rest in _leaves(hint))  # type: ignore[misc]
 
 
 def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
     """Reserve zeros for a state class; `shapes` names every array, nested ones with a dot."""
-    leaves = list(_leaves(state_class))
-    if {name for name, _, _ in leaves} != set(shapes):
+    leaves = _listed(state_class)
+    if {name for name, *_ in leaves} != set(shapes):
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
     table = np.zeros((len(leaves), 4), np.int64)
     n_floats, n_ints = 0, table.size
-    for line, (name, kind, ndim) in zip(table, leaves, strict=True):
+    for line, (name, kind, ndim, _) in zip(table, leaves, strict=True):
         shape = shapes[name]
         if len(shape) != ndim:
             raise TypeError(f"{state_class.__name__}.{name} has {ndim} dimensions, got {shape}")
@@ -90,6 +96,39 @@ def grown(state_class: type, view: Any, shapes: Mapping[str, tuple[int, ...]]) -
     for old, new in zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True):
         new[tuple(map(slice, old.shape))] = old
     return memory
+
+
+def stretched(view: Any, what: str, length: int) -> Memory:
+    """Give a copy of a state whose axes along `what` are longer; what is new is zero."""
+    return grown(type(view), view, _stretched_shapes(view, what, length))
+
+
+def repeated(view: Any, what: str, length: int) -> Memory:
+    """Give a copy of a state whose axes along `what` are longer, by copies of the last there."""
+    state_class: Any = type(view)
+    memory = stretched(view, what, length)
+    arrays = zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True)
+    for (*_, marks), (old, new) in zip(_listed(state_class), arrays, strict=True):
+        for axis in _axes(marks, what):
+            before = (slice(None),) * axis
+            last = old.shape[axis] - 1
+            new[*before, last + 1 :] = old[*before, last:]
+    return memory
+
+
+def _stretched_shapes(view: Any, what: str, length: int) -> dict[str, tuple[int, ...]]:
+    state_class: Any = type(view)
+    shapes = {}
+    for (name, _, _, marks), array in zip(_listed(state_class), _arrays(view), strict=True):
+        shape = list(array.shape)
+        for axis in _axes(marks, what):
+            shape[axis] = length
+        shapes[name] = tuple(shape)
+    return shapes
+
+
+def _axes(marks: tuple[Along, ...], what: str) -> list[int]:
+    return [mark.axis for mark in marks if mark.what == what]
 
 
 def _arrays(view: Any) -> Iterator[Any]:
@@ -142,7 +181,7 @@ def _written_out(state_class: type, view: str) -> Callable[..., Any]:
             if get_origin(hint) is not Annotated:
                 parts.append(expression(hint))
                 continue
-            _, kind, ndim = get_args(hint)
+            _, kind, ndim, *_ = get_args(hint)
             at = 4 * next(lines)
             lengths = [f"ints[{at + i}]" for i in range(1, 1 + ndim)]
             parts.append(

@@ -4,7 +4,7 @@ Kept points are stored by column, feature by feature, so that the inner loops ru
 vectorise whatever the number of features, and a sparse row touches only its non-zero features.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numba import carray
@@ -14,13 +14,13 @@ from forks._jit import JIT, OPTIONS, entry
 from forks._memory import address
 from forks._simd import LANES, absolute, first, fma, load, minus, padded, plus_positive, splat
 from forks._simd import store as store_block
-from forks.typing import Matrix, Vector
+from forks.typing import PER_FEATURE, Matrix, Vector
 
 
 class Points(NamedTuple):
     """Kept points: columns [:, :n] are in use; the capacity is a multiple of `LANES`."""
 
-    columns: Matrix  # (d, capacity)  point i is columns[:, i]
+    columns: Annotated[Matrix, PER_FEATURE]  # (d, capacity)  point i is columns[:, i]
     norms: Matrix  # (2, capacity)  |x_i|_2^2 and |x_i|_1
 
 

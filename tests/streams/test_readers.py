@@ -482,3 +482,48 @@ def test_memory_stays_flat_over_a_long_file(tmp_path, name, read):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < len(raw) / 3
+
+
+def test_columns_of_one_name_are_an_error(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = [pa.array([1.0]), pa.array([2.0]), pa.array([3.0])]
+    path = tmp_path / "twice.parquet"
+    parquet.write_table(pa.Table.from_arrays(columns, ["a", "a", "y"]), path)
+    with pytest.raises(StreamError, match=r"twice\.parquet has 2 columns called 'a'"):
+        open_stream(path, target="y")
+
+
+def test_errors_are_one_short_line_whatever_is_in_the_file(tmp_path):
+    path = write(tmp_path, "rows", b"1 1:2\n" + b"9" * 100_000 + b"x 1:1\n")
+    with pytest.raises(StreamError, match="row 2: the label '999") as caught:
+        list(read_libsvm(path))
+    assert len(str(caught.value)) < 1_000
+    path = write(tmp_path, "table.csv", b'"a\nb\x1b[31m\x00","c"\n1,2\n')
+    with pytest.raises(StreamError, match="has no column 'y'") as caught:
+        read_csv(path, target="y")
+    assert str(caught.value).isprintable()
+
+
+def test_an_index_of_thousands_of_digits_is_too_large(tmp_path):
+    path = write(tmp_path, "rows", b"1 1:2\n1 2:1 " + b"9" * 5_000 + b":1\n")
+    for n_features in (None, 3):
+        with pytest.raises(StreamError, match=r"row 2: index 999.* is larger than 2147483647"):
+            list(read_libsvm(path, n_features=n_features))
+
+
+def test_names_and_texts_of_parquet_that_are_no_text_are_faults(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    table = pa.table({"word": ["abcdefgh", "ijklmnop"], "y": [1.0, 2.0]})
+    parquet.write_table(table, file, compression="none", store_schema=False, write_statistics=False)
+    raw = file.getvalue()
+    path = write(tmp_path, "text.parquet", raw.replace(b"ijklmnop", b"ijkl\xff\xffop"))
+    with pytest.raises(StreamError, match=r"text\.parquet cannot be read beyond row 0"):
+        list(read_columns(path, ["word"]))
+    path = write(tmp_path, "names.parquet", raw.replace(b"word", b"wo\xc3d"))
+    with pytest.raises(StreamError, match=r"names\.parquet is not a Parquet file, or is damaged"):
+        read_parquet(path, target="y")

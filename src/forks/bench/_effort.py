@@ -16,6 +16,7 @@ class Effort:
     oracle_rows: int = 59_535
     call_rows: int = 10_000  # one Python call each
     estimator_rows: int = 1_000
+    river_rows: int = 5_300  # of each data set that River brings
     event_rows: int = 2_000  # with an update round every 20
     warm_starts: int = 3
     compile: bool = True
@@ -24,7 +25,7 @@ class Effort:
     update_cycles: tuple[int, ...] = (50, 100, 200, 500, 1_000, 5_000)
     orders: int = 4
     flights_rows: int = 200_000
-    river_rows: int = 20_000
+    forest_rows: int = 30_000  # that River learns, a slow one
     growth_rows: int = 4_000
     budgets: tuple[int, ...] = (50, 100, 200, 400, 800)
     landmarks: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640)
@@ -55,7 +56,7 @@ QUICK = Effort(
     update_cycles=(100, 1_000),
     orders=1,
     flights_rows=20_000,
-    river_rows=1_000,
+    forest_rows=1_000,
     growth_rows=1_500,
     endless_rows=300_000,
     endless_chunk=10_000,

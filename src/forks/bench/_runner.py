@@ -21,6 +21,7 @@ from forks.bench import (
     one_row,
     passes,
     regression,
+    river,
     state,
     tisvd,
 )
@@ -117,6 +118,15 @@ PARTS = (
         "As published, after the switch. The methods of the classifier spend their time in "
         "scikit-learn's checks of the input.",
         one_row.measure,
+    ),
+    Part(
+        "river",
+        "River: one dict at a time",
+        "`predict_one` and `learn_one` of each event: of made-up ones after the first 2,000; of "
+        "two data sets that come with River from the first event on. River's pipeline is "
+        "`StandardScaler | RBFSampler(100) | LogisticRegression`, the mean of three seeds, the "
+        "time that of the fastest; ours is `KernelClassifier(Adaptive(buffer=100))`.",
+        river.measure,
     ),
     Part(
         "events",

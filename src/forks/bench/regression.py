@@ -48,7 +48,7 @@ def measure(effort: Effort) -> Iterator[Record]:
         rest = problem._replace(X=problem.X[first:], y=problem.y[first:])
         title = f"scikit-learn, KernelRidge on the first {first:,} rows, after them"
         yield from _pair(name, title, ours[first:], ridge, rest)
-        n = effort.river_rows
+        n = effort.forest_rows
         short = problem._replace(X=problem.X[:n], y=problem.y[:n])
         for title, made in _river().items():
             title = f"River, {title}, first {len(short.y):,} rows"

@@ -15,7 +15,7 @@ Reference: Rahimi and Recht, "Random features for large-scale kernel machines", 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from forks._jit import njit
 from forks._rows import inner_products
 from forks._simd import LANES, cos_sin, fma, load, padded, splat, store
 from forks.kernels import Gaussian, Kernel, Laplacian
-from forks.typing import Matrix
+from forks.typing import PER_FEATURE, Matrix
 
 _DRAWS = {
     Gaussian: np.random.Generator.standard_normal,
@@ -34,7 +34,7 @@ _DRAWS = {
 class Frequencies(NamedTuple):
     """D frequencies, part of a learner's state; zero beyond them."""
 
-    columns: Matrix  # (d, padded(D))  frequency i is columns[:, i]
+    columns: Annotated[Matrix, PER_FEATURE]  # (d, padded(D))  frequency i is columns[:, i]
 
 
 def frequency_shapes(name: str, n_features: int, n: int) -> dict[str, tuple[int, ...]]:
@@ -53,6 +53,11 @@ def draw(kernel: Kernel, frequencies: Frequencies, n: int, rng: np.random.Genera
     """Draw n frequencies of the kernel with a bandwidth of 1."""
     columns = frequencies.columns[:, :n]
     columns[:] = _DRAWS[type(kernel)](rng, columns.shape)
+
+
+def draw_feature(kernel: Kernel, frequencies: Frequencies, n: int, j: int, seed: int) -> None:
+    """Draw what n frequencies have of feature j, which came later; each has its own generator."""
+    frequencies.columns[j, :n] = _DRAWS[type(kernel)](np.random.default_rng((seed, j)), n)
 
 
 def fourier_features(kernel: Kernel, frequencies: Frequencies, n: int, X: Matrix) -> Matrix:

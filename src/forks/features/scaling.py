@@ -16,13 +16,13 @@ sparse.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from forks._jit import njit
 from forks._rows import by_form
-from forks.typing import Matrix, Vector
+from forks.typing import PER_FEATURE, Matrix, Vector
 
 _BOUND = 5.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
@@ -36,9 +36,9 @@ _SURPRISE = 3.0  # |z| of a feature that was constant so far and is not now
 class Scale(NamedTuple):
     """z = (x - centre) / (width + tail |x - centre|), at most bound[0] in size."""
 
-    centre: Vector  # (d,)
-    width: Vector  # (d,)
-    tail: Vector  # (d,)
+    centre: Annotated[Vector, PER_FEATURE]  # (d,)
+    width: Annotated[Vector, PER_FEATURE]  # (d,)
+    tail: Annotated[Vector, PER_FEATURE]  # (d,)
     bound: Vector  # (1,)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -44,17 +46,21 @@ class Engine:
 
     def _prepare(self) -> None:
         self.rule = self.learner.rule()
-        self._run = run.over(self.rule)
-        self._run_ahead = run_ahead.over(self.rule)
-        self._score_rows = score_rows.over(self.rule)
+        self._run = _plain(run.over(self.rule))
+        self._run_ahead = _plain(run_ahead.over(self.rule))
+        self._score_rows = _plain(score_rows.over(self.rule))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Make what calls for one row use, for the sizes of now."""
         self._one_row = np.zeros((1, self.n_features))
         self._one_score = np.zeros((1, self.n_outputs))
-        self._one_weight = np.ones(1)
+        self._one_weight, self._weight = np.ones(1), 1.0
         self._one_target = np.zeros((1, self.n_outputs))
         self._kept_scratch = np.zeros(0)
         self._view: Any = None
-        self._looked_at: Vector | None = None  # the memory that the view is of
-        self._run_one: Any = None  # made at the first call
+        self._looked_at: Vector | None = None  # the memory that the view and the calls are of
+        self._play_one: Any = None  # made at the first call
         self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -69,6 +75,18 @@ class Engine:
         """Go on with another configuration of the same kind and sizes."""
         self.learner = learner
         self._prepare()
+
+    def widen(self, n_features: int) -> None:
+        """Go on with rows of more features, which were 0 in all rows so far."""
+        self.memory = self.learner.widened(self.memory, n_features)
+        self.n_features = n_features
+        self._make_room()
+
+    def add_outputs(self, n_outputs: int) -> None:
+        """Go on with more outputs, the new ones as copies of the last."""
+        self.memory = self.learner.with_outputs(self.memory, n_outputs)
+        self.n_outputs = n_outputs
+        self._make_room()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's score, made before its target was used."""
@@ -103,14 +121,21 @@ class Engine:
     def _drive(
         self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
     ) -> None:
-        n = y.shape[0]
         floats, ints = self.memory
         t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0, *more)
-        while t < n:
+        if t < y.shape[0]:
+            self._drive_on(t, run, X, y, weights, scores, *more)
+
+    def _drive_on(
+        self, t: int, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
+    ) -> None:
+        """Do the event of row t, go on, and do those that come."""
+        while t < y.shape[0]:
             with one_thread():
                 moved = self.learner.handle(self._view, dense_row(X, t, self.n_features))
             if moved is not None:
-                self.memory = floats, ints = moved
+                self.memory = moved
+            floats, ints = self.memory
             t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t, *more)
 
     def _scratch(self) -> Vector:
@@ -119,6 +144,7 @@ class Engine:
             self._kept_scratch = np.zeros(self.learner.scratch_size(self.memory))
             self._view = self.learner.view(self.memory)
             self._looked_at = self.memory.floats
+            self._play_one = self._score_one = None
         return self._kept_scratch
 
     def predict(self, X: Any) -> Matrix:
@@ -131,26 +157,49 @@ class Engine:
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        row, scores = self._one_row, self._one_score
-        targets, weights = self._one_target, self._one_weight
-        row[0] = x
-        targets[0, 0] = y
-        weights[0] = weight
-        if self._run_one is None:
-            arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
-            self._run_one = run.direct(self.rule, *arguments)
-        self._drive(self._run_one, row, targets, weights, scores)
-        return float(scores[0, 0])
+        self._one_row[0] = x
+        return float(self.play_row(self._one_row, y, weight).item())
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        row, scores, scratch = self._one_row, self._one_score, self._scratch()
-        row[0] = x
-        if self._score_one is None:
-            self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
-        floats, ints = self.memory
-        self._score_one(self.rule, floats, ints, scratch, row, scores)
-        return float(scores[0, 0])
+        self._one_row[0] = x
+        return float(self.score_row(self._one_row).item())
+
+    def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> Matrix:
+        """Play one round on a chunk of one dense row; the scores hold until the next call."""
+        if self._looked_at is not self.memory.floats or self._play_one is None:
+            self._play_one = self._player(row)
+        if self.n_outputs == 1:
+            self._one_target[0, 0] = y
+        else:
+            self._one_target[0] = y
+        if weight != self._weight:
+            self._one_weight[0] = self._weight = weight
+        if self._play_one(row) == 0:
+            one = row, self._one_target, self._one_weight, self._one_score
+            self._drive_on(0, self._run, *one)
+        return self._one_score
+
+    def score_row(self, row: Matrix) -> Matrix:
+        """Score a chunk of one dense row; the scores hold until the next call."""
+        if self._looked_at is not self.memory.floats or self._score_one is None:
+            self._score_one = self._scorer(row)
+        self._score_one(row)
+        return self._one_score
+
+    # Two calls for one row, with all other arguments in their places; see also `_plain`.
+
+    def _player(self, row: Matrix) -> Callable[[Matrix], int]:
+        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
+        y, weights, scores = self._one_target, self._one_weight, self._one_score
+        direct = run.direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
+        return lambda row: direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
+
+    def _scorer(self, row: Matrix) -> Callable[[Matrix], None]:
+        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
+        scores = self._one_score
+        direct = score_rows.direct(rule, floats, ints, scratch, row, scores)
+        return lambda row: direct(rule, floats, ints, scratch, row, scores)
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
@@ -180,7 +229,21 @@ class Engine:
     def compiled(self) -> bool:
         """Is machine code for this kind of learner loaded in this process?"""
         kind = numba.typeof(self.rule)
-        return any(arguments[0] == kind for arguments in getattr(self._run, "signatures", []))
+        signatures = getattr(run.over(self.rule), "signatures", [])
+        return any(arguments[0] == kind for arguments in signatures)
+
+
+def _plain(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """Hide what numba made behind a function.
+
+    Counters of memory follow every reference; they stop at a plain function, while a compiled one
+    leads them to all of the compiler.
+    """
+
+    def call(*arguments: Any) -> Any:
+        return compiled(*arguments)
+
+    return call
 
 
 class EngineGroup:
@@ -217,10 +280,35 @@ class EngineGroup:
     def features(self, X: Any) -> None:
         """None: the outputs have no features in common."""
 
+    def widen(self, n_features: int) -> None:
+        """Go on with rows of more features, which were 0 in all rows so far."""
+        for engine in self.engines:
+            engine.widen(n_features)
+
+    def add_outputs(self, n_outputs: int) -> None:
+        """Go on with more outputs, the new ones as copies of the last, draws to come included."""
+        for _ in range(n_outputs - self.n_outputs):
+            self.engines.append(copy.deepcopy(self.engines[-1]))
+        self.n_outputs = n_outputs
+
+    def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> Matrix:
+        """Play one round on a chunk of one dense row."""
+        pairs = zip(self.engines, y, strict=True)
+        return np.hstack([engine.play_row(row, target, weight) for engine, target in pairs])
+
+    def score_row(self, row: Matrix) -> Matrix:
+        """Score a chunk of one dense row."""
+        return np.hstack([engine.score_row(row) for engine in self.engines])
+
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
         for engine in self.engines:
             engine.replace_learner(learner)
+
+    @property
+    def n_features(self) -> int:
+        """Width of rows."""
+        return self.engines[0].n_features
 
     @property
     def learner(self) -> Learner:

@@ -24,9 +24,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from forks._jit import entry, jit_dispatch
-from forks._memory import Memory
+from forks._memory import Memory, repeated, stretched
 from forks._rows import borrowed, take
-from forks.typing import Matrix, Vector
+from forks.typing import PER_FEATURE, PER_OUTPUT, Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
 RESUME = -1
@@ -52,6 +52,20 @@ class Learner(ABC):
     @abstractmethod
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing."""
+
+    def widened(self, memory: Memory, n_features: int) -> Memory:
+        """Give the memory for rows with more features, which were 0 in all rows so far.
+
+        Kept points have a 0 there, so nothing that was learned changes.
+        """
+        return stretched(self.view(memory), PER_FEATURE.what, n_features)
+
+    def with_outputs(self, memory: Memory, n_outputs: int) -> Memory:
+        """Give the memory for more outputs, copies of the last one.
+
+        An output that has had the last one's targets so far would be what the last one is.
+        """
+        return repeated(self.view(memory), PER_OUTPUT.what, n_outputs)
 
     @abstractmethod
     def scratch_size(self, memory: Memory) -> int:

@@ -61,6 +61,10 @@ Alpha is chosen anew, by the last `_CHOOSE_UP_TO` of them if they are more. The 
 mean over all rounds since the start, later an exponential mean over some `_RATE_ROUNDS`. Every
 event sets the sum to 0.
 
+**Features that come later** (`Adaptive.widened`) were 0 in all rows so far: 0 is their centre, what
+else they say is a surprise of +-3 until the next fit, and their part of theta and P is that of the
+prior. The linear part has the first `_WIDEST` features then, and stays in the unit of its last fit.
+
 References: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009; Engel,
 Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Herbster, Warmuth, "Tracking
 the best expert", 1998; Page, "Continuous inspection schemes", 1954.
@@ -69,14 +73,14 @@ the best expert", 1998; Page, "Continuous inspection schemes", 1954.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.special import xlogy
 
 from forks._jit import entry, finite, njit
-from forks._memory import Memory, allocate, compiled_viewer, viewer
+from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
 from forks._rows import Points, SparseRow, by_form, point_shapes, store_points
 from forks._simd import padded
 from forks.features.scaling import (
@@ -97,7 +101,7 @@ from forks.linalg import definite
 from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
-from forks.typing import Counter, Matrix, Vector
+from forks.typing import PER_OUTPUT, Along, Counter, Matrix, Vector
 
 SMALLEST_BUFFER = 16  # rows of the first fit
 _ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
@@ -129,7 +133,7 @@ class AdaptiveCount(NamedTuple):
     event: int
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
-    linear: int  # features of the linear part: all, or none
+    linear: int  # features of the linear part: all, none, or the first ones of a widened state
     due: int  # rounds at which the next event is due
     begun: int  # rounds when the two recent means of `levels` were begun
     quiet: int  # the round when the watch last had nothing to say
@@ -167,14 +171,14 @@ class AdaptiveState(NamedTuple):
     levels: Vector  # (len(Level),)
     scale: Scale
     landmarks: Points  # (d, M)  scaled
-    theta: Matrix  # (n_outputs, W)
+    theta: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)
     P: Vector  # (W, W), packed (`forks.linalg.covariance`), ...
     late: Matrix  # (4, W)  ... less v v' for the rows in use here
     centre: Vector  # (padded(M),)  mean of the kernel values
-    follower: Matrix  # (n_outputs, W)
-    trust: Matrix  # (n_outputs, 2)  weights of theta and of the follower
-    rows: Matrix  # (buffer, d)  the last rows, a ring
-    targets: Matrix  # (buffer, n_outputs)
+    follower: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)
+    trust: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2)  weights of theta and of the follower
+    rows: Annotated[Matrix, Along("features", 1)]  # (buffer, d)  the last rows, a ring
+    targets: Annotated[Matrix, Along("outputs", 1)]  # (buffer, n_outputs)
     weights: Vector  # (buffer,)
     wrong: Vector  # (buffer,)  1 for a mistake of theta, which the watch has seen
 
@@ -248,10 +252,22 @@ class Adaptive(Learner):
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing; nothing is drawn."""
-        M = self.buffer
         linear = n_features if self.linear and n_features <= _WIDEST else 0
+        memory = allocate(AdaptiveState, self._shapes(n_features, n_outputs, linear))
+        state = self.view(memory)
+        state.counts[COUNT.linear] = linear
+        state.counts[COUNT.due] = self._next_due(0)
+        state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
+        state.levels[LEVEL.spread] = 1.0
+        state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
+        bias = np.array([[1.0 / state.levels[LEVEL.alpha]]])
+        pack(bias, np.array([padded(self.buffer) + linear]), state.P)
+        return memory
+
+    def _shapes(self, n_features: int, n_outputs: int, linear: int) -> dict[str, tuple[int, ...]]:
+        M = self.buffer
         W = padded(M) + padded(linear + 1)
-        shapes = {
+        return {
             "counts": (len(AdaptiveCount._fields),),
             "levels": (len(Level._fields),),
             **scale_shapes("scale", n_features),
@@ -267,16 +283,42 @@ class Adaptive(Learner):
             "weights": (self.buffer,),
             "wrong": (self.buffer,),
         }
-        memory = allocate(AdaptiveState, shapes)
-        state = self.view(memory)
-        state.counts[COUNT.linear] = linear
-        state.counts[COUNT.due] = self._next_due(0)
-        state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
-        state.levels[LEVEL.spread] = 1.0
-        state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
-        bias = np.array([[1.0 / state.levels[LEVEL.alpha]]])
-        pack(bias, np.array([padded(M) + linear]), state.P)
+
+    def widened(self, memory: Memory, n_features: int) -> Memory:
+        """Give the memory for more features, which were 0 in all rows so far."""
+        old = self.view(memory)
+        d, before = old.rows.shape[1], int(old.counts[COUNT.linear])
+        linear = min(n_features, _WIDEST) if before == d else before
+        shapes = self._shapes(n_features, old.theta.shape[0], linear)
+        memory = grown(AdaptiveState, old, shapes)
+        new = self.view(memory)
+        new.counts[COUNT.linear] = linear
+        first, last = padded(self.buffer) + before, padded(self.buffer) + linear  # of the bias
+        for part in (new.theta, new.late, new.follower):
+            bias = part[..., first].copy()
+            part[..., first] = 0.0
+            part[..., last] = bias
+        P, was = np.zeros((last + 1, last + 1)), unpack(old.P, np.arange(first + 1))
+        P[:first, :first] = was[:-1, :-1]
+        P[last, :first], P[last, last] = was[-1, :-1], was[-1, -1]
+        if old.counts[COUNT.landmarks] > 0:  # there has been a fit
+            added = np.arange(first, last)
+            P[added, added] = 1.0 / new.levels[LEVEL.alpha]
+            self._extend_scale(new, d)
+        pack(P, np.arange(last + 1), new.P)
         return memory
+
+    def _extend_scale(self, state: AdaptiveState, known: int) -> None:
+        """Set the scale of the features after the known ones, which were 0 in all rows."""
+        n = state.rows.shape[1] - known
+        scale = self._scale(np.zeros((1, n)), np.ones(1))
+        scale = divided(scale, float(scale.bound[0] / state.scale.bound[0]))
+        for ours, new in zip(state.scale[:-1], scale[:-1], strict=True):
+            ours[known:] = new
+
+    def _scale(self, X: Matrix, weights: Vector) -> Scale:
+        standard = self.scaling == "standard"
+        return fit_scale(X, weights) if standard else no_scale(X.shape[1])
 
     @property
     def _unit(self) -> float:
@@ -356,7 +398,7 @@ class Adaptive(Learner):
         X, y, weights = state.rows[:n], state.targets[:n], state.weights[:n]
         levels, rule = state.levels, self._rule
         d = X.shape[1]
-        scale = fit_scale(X, weights) if self.scaling == "standard" else no_scale(d)
+        scale = self._scale(X, weights)
         Z = apply_scale(scale, X)
         squares = _squared_distances(Z)
         divisor = self._divisor(squares)
@@ -665,18 +707,19 @@ def _compare_sparse(x, rule, state, work, m):
 
 
 def _linear_dense(x, state, work, start, factor):
-    for j in range(x.shape[0]):
+    for j in range(state.counts[COUNT.linear]):
         work.psi[start + j] = factor * work.z[j]
 
 
 def _linear_sparse(x, state, work, start, factor):
-    d = state.rows.shape[1]
+    linear = state.counts[COUNT.linear]
     if state.counts[COUNT.shifted] != 0:
-        for j in range(d):
+        for j in range(linear):
             work.psi[start + j] = factor * work.z[j]
     else:  # the rest is zero already
         for e in range(x.values.shape[0]):
-            work.psi[start + x.features[e]] = factor * work.z[e]
+            if x.features[e] < linear:
+                work.psi[start + x.features[e]] = factor * work.z[e]
 
 
 def _keep_dense(x, rows, slot):

@@ -5,7 +5,8 @@ features phi in all (`forks.features.fourier`), on which the hypothesis is linea
 
     f_t = w'phi_t,   w <- w - eta l'(f_t, y_t) phi_t.
 
-No point is stored. A round costs O(d D), whatever the stream.
+No point is stored. A round costs O(d D), whatever the stream. A feature that comes later
+(`FOGD.widened`) has the frequencies that a generator of its own gives it.
 
 Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journal of Machine
 Learning Research 17, 2016. The features here have length 1, like k(x, x); the authors' code leaves
@@ -13,7 +14,7 @@ out D^(-1/2), so that its step size 0.002 is eta = 0.002 D here: 0.4 for its D =
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from forks.features.fourier import (
     Frequencies,
     check_spectrum,
     draw,
+    draw_feature,
     fourier_features,
     frequency_shapes,
     write_fourier_features,
@@ -32,7 +34,7 @@ from forks.learners._checks import positive, whole
 from forks.learners._linear import linear_scores, linear_step
 from forks.learners._protocol import Learner, attach, score, step, workspace
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import Counter, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +86,24 @@ class FOGD(Learner):
             "counts": (1,),
             **frequency_shapes("frequencies", n_features, self.size()),
             "w": (n_outputs, 2 * padded(self.size())),
+            "random": (1,),
         }
         memory = allocate(FOGDState, shapes)
-        draw(self.kernel, self.view(memory).frequencies, self.size(), rng)
+        state = self.view(memory)
+        draw(self.kernel, state.frequencies, self.size(), rng)
+        state.random[:] = rng.integers(2**63, size=1)
+        return memory
+
+    def widened(self, memory: Memory, n_features: int) -> Memory:
+        """Draw the frequencies of new features: they were 0 in all rows, which are what they were.
+
+        The draws depend on the feature's column alone, not on when it came.
+        """
+        known = self.view(memory).frequencies.columns.shape[0]
+        memory = super().widened(memory, n_features)
+        state = self.view(memory)
+        for j in range(known, n_features):
+            draw_feature(self.kernel, state.frequencies, self.size(), j, int(state.random[0]))
         return memory
 
     def view(self, memory: Memory) -> "FOGDState":
@@ -121,7 +138,8 @@ class FOGDState(NamedTuple):
 
     counts: Counter  # (1,)  the event, never raised
     frequencies: Frequencies  # (d, padded(D))
-    w: Matrix  # (n_outputs, 2 padded(D)), zero beyond D in either half
+    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2 padded(D)), zero beyond D in either half
+    random: Counter  # (1,)  seed of the frequencies of features that come later
 
 
 class FOGDWork(NamedTuple):

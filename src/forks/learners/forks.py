@@ -24,7 +24,7 @@ parameters below offer both; `as_published` and `as_released` set them.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -47,19 +47,21 @@ from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_
 from forks.linalg.root import half_solve, solve, solve_and_absorb
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import Counter, Cube, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
 
 
 class FORKSState(NamedTuple):
     """What rounds change, in place."""
 
     counts: Counter  # see `forks.learners._stage_one`
-    steps: Counter  # (n_outputs,)  Newton steps since A was reset
+    steps: Annotated[Counter, PER_OUTPUT]  # (n_outputs,)  Newton steps since A was reset
     points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
+    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
     map: FeatureMap
-    w: Matrix  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
-    roots: Cube  # (n_outputs, k, padded(k))  S with A^-1 = S S'
+    w: Annotated[
+        Matrix, PER_OUTPUT
+    ]  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
+    roots: Annotated[Cube, PER_OUTPUT]  # (n_outputs, k, padded(k))  S with A^-1 = S S'
 
 
 class FORKSMemory(NamedTuple):

@@ -14,7 +14,7 @@ in all experiments of the FORKS paper.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
 from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import Counter, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ class KOGDState(NamedTuple):
 
     counts: Counter  # (2,)  the event, which asks for room; n
     points: Points  # (d, capacity)
-    alpha: Matrix  # (n_outputs, capacity)
+    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, capacity)
 
 
 class KOGDWork(NamedTuple):

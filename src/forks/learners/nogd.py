@@ -19,7 +19,7 @@ rounding error and worse; here they give features that are zero.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
 from forks.learners._stage_one import COUNT, Count, expansion_scores, gradient_round
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import Counter, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -167,9 +167,9 @@ class NOGDState(NamedTuple):
 
     counts: Counter  # see `forks.learners._stage_one`
     points: Points  # (d, B)  stage one's points, then landmarks
-    alpha: Matrix  # (n_outputs, padded(B))  coefficients of stage one
+    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(B))  coefficients of stage one
     Z: Matrix  # (B, padded(k)), zero beyond k
-    w: Matrix  # (n_outputs, padded(k)), zero beyond k
+    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
 
 
 class NOGDWork(NamedTuple):

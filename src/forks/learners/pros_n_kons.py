@@ -38,7 +38,7 @@ is 0.
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,7 @@ from forks.learners._protocol import EVENT, Learner, attach, score, step, worksp
 from forks.linalg.triangle import absorb, backward, border, forward
 from forks.linalg.vectors import add_multiple, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import Counter, Cube, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,8 +238,8 @@ class PROSNKONSState(NamedTuple):
     s: Vector  # (padded(capacity),)  weights of the members
     ridge: Matrix  # (capacity, padded(capacity))  inverse Cholesky factor of Kbar + gamma I
     triangle: Matrix  # (capacity, padded(capacity))  T, that of K_I
-    a: Matrix  # (n_outputs, padded(capacity))  T'w
-    newton: Cube  # (n_outputs, capacity, padded(capacity))  that of M
+    a: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(capacity))  T'w
+    newton: Annotated[Cube, PER_OUTPUT]  # (n_outputs, capacity, padded(capacity))  that of M
     random: Counter  # (1,)  generator
 
 

@@ -21,7 +21,7 @@ here the map has rank k throughout, as in the FORKS paper.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from forks.learners._protocol import RESUME, attach, score, step, workspace
 from forks.learners._sketched import NO_CUT, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import Counter, Matrix, Vector
+from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 
 class SkeGDState(NamedTuple):
@@ -44,9 +44,9 @@ class SkeGDState(NamedTuple):
 
     counts: Counter  # see `forks.learners._stage_one`
     points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Matrix  # (n_outputs, padded(buffer))  coefficients of stage one
+    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
     map: FeatureMap
-    w: Matrix  # (n_outputs, padded(k)), zero beyond k
+    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
 
 
 class SkeGDMemory(NamedTuple):

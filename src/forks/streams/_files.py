@@ -18,8 +18,24 @@ Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
+_HEAD, _TAIL = 600, 150  # characters of a long message that are kept
+
+
 class StreamError(ValueError):
-    """A file that cannot be read on; the message names the file, and the row if one is at fault."""
+    """A file that cannot be read on; the message names the file, and the row if one is at fault.
+
+    The message is one line that can be printed, and not much longer, whatever is in the file.
+    """
+
+    def __init__(self, message: str) -> None:
+        text = "".join(map(_printable, " ".join(message.split("\n")).strip()))
+        if len(text) > _HEAD + _TAIL:
+            text = f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+        super().__init__(text)
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 class TextFile:

@@ -21,6 +21,7 @@ from forks.streams._files import (
 
 _SPARSE = 0.25  # rows of a file with at most this share of entries stay sparse
 _LARGEST = 2**31 - 1  # index that the parser takes
+_MOST_DIGITS = 4_000  # Python makes no integers of much longer texts
 
 
 def read_libsvm(
@@ -78,7 +79,7 @@ def _largest_index(path: Path) -> int:
             before, _, _ = text.partition("#")[0].rpartition(":")
             last = before.rsplit(None, 1)[-1:]
             if last and last[0].isdecimal():
-                largest = max(largest, int(last[0]))
+                largest = max(largest, _number(last[0]))
     if file.row > 0 and largest < 0:
         raise StreamError(f"{path}, row 1 to {file.row}: not one entry of the form index:value")
     return max(1, largest)
@@ -111,18 +112,24 @@ def _fault(text: str, n_features: int) -> str | None:
         index, colon, value = entry.partition(":")
         if not (colon and index.isdecimal()):
             return f"{entry!r} is not of the form index:value"
-        if int(index) == 0:
+        number = _number(index)
+        if number == 0:
             return "index 0, but indices count from 1"
-        if int(index) <= before:
-            return f"index {index} follows {before}, but indices must rise"
-        if int(index) > n_features:
-            return f"index {index} is larger than n_features, which is {n_features}"
-        if int(index) > _LARGEST:
+        if number > _LARGEST:
             return f"index {index} is larger than {_LARGEST}"
+        if number <= before:
+            return f"index {index} follows {before}, but indices must rise"
+        if number > n_features:
+            return f"index {index} is larger than n_features, which is {n_features}"
         if not _is_finite(value):
             return f"the value of {entry!r} is not a finite number"
-        before = int(index)
+        before = number
     return None
+
+
+def _number(index: str) -> int:
+    """Give the number that an index is, or the smallest that is too large for the parser."""
+    return min(int(index), _LARGEST + 1) if len(index) <= _MOST_DIGITS else _LARGEST + 1
 
 
 def _is_finite(text: str) -> bool:

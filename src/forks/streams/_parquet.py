@@ -48,6 +48,7 @@ def read_parquet(
     if len(chosen) == 0:
         raise ValueError(f"features must name at least one column of {path}")
     columns = [*chosen, target]
+    check_columns(path, columns, schema.names)
     for name in columns:
         kind = schema.field(name).type
         if not _is_number(kind):
@@ -78,6 +79,7 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from error
     with _as_stream_error(f"{path} is not a Parquet file, or is damaged"):
         file = ParquetFile(path)
+        _ = file.schema_arrow.names  # which must be text
     with file:
         yield file
 
@@ -88,7 +90,7 @@ def _as_stream_error(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeError) as error:
         raise StreamError(f"{what}: {error}") from error
 
 
@@ -109,15 +111,18 @@ def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[i
 def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Iterator[Chunk]:
     for row, batch in _batches(path, columns, chunk):
         block = np.empty((batch.num_rows, len(columns)))
-        for i, name in enumerate(columns):
-            block[:, i] = _values(path, row, name, batch.column(name))
+        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+            for i, name in enumerate(columns):
+                block[:, i] = _values(path, row, name, batch.column(name))
         yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
 
 
 def _arrays(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
-    for _, batch in _batches(path, names, chunk):
+    for row, batch in _batches(path, names, chunk):
+        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+            arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
         # copies: what pyarrow gives may be its own memory, which nobody may write to
-        yield {name: np.array(batch.column(name).to_numpy(zero_copy_only=False)) for name in names}
+        yield {name: np.array(values) for name, values in arrays.items()}
 
 
 def _values(path: Path, row: int, name: str, column: Any) -> Vector:

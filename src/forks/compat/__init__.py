@@ -1,0 +1,1 @@
+"""Faces for other libraries, each in the module of that library's name."""

@@ -1,0 +1,79 @@
+"""Data frames of the kinds that River takes, and answers in the same kind.
+
+River 0.26 and later take what narwhals takes, and have helpers for it; before that, River's
+mini-batches are pandas frames.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from forks.typing import Vector
+
+helpers: Any
+try:
+    from river.utils import dataframe as helpers
+except ImportError:
+    helpers = None
+
+
+def _is_pandas(part: Any) -> bool:
+    return type(part).__module__.split(".")[0] == "pandas"
+
+
+def column_names(X: Any) -> list[Any]:
+    """Names of the columns, in their order."""
+    if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
+        return list(X.column_names)
+    if not hasattr(X, "columns"):
+        raise ValueError(f"X must be a data frame, got {type(X).__name__}")
+    return list(X.columns)
+
+
+def numbers_of(X: Any, place: int, name: Any) -> Vector:
+    """Give a column as numbers: all finite, or an error that names the column and a row."""
+    column = X.iloc[:, place] if _is_pandas(X) else X[name]
+    numbers = np.asarray(column)
+    if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
+        numbers = np.array([_number(value) for value in values_of(column)])
+    numbers = numbers.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        value = values_of(column)[row]
+        raise ValueError(f"feature {name!r} must be a finite number, got {value!r} in row {row}")
+    return numbers
+
+
+def _number(value: Any) -> float:
+    """Give the number that a value is, or NaN."""
+    try:
+        return np.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def values_of(y: Any) -> list[Any]:
+    """Values of a series or of any sequence, as Python has them."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(y, method):
+            return list(getattr(y, method)())
+    return list(y)
+
+
+def series_like(values: Any, X: Any, name: Any) -> Any:
+    """Give a series of the kind of frame X, with its index if it has one."""
+    if _is_pandas(X) or helpers is None:
+        import pandas as pd
+
+        return pd.Series(values, index=X.index, name=name)
+    return helpers.to_native_series(values, name=name, like=helpers.into_frame(X))
+
+
+def frame_like(columns: Mapping[Any, Any], X: Any) -> Any:
+    """Give a frame of the kind of frame X, with its index if it has one."""
+    if _is_pandas(X) or helpers is None:
+        import pandas as pd
+
+        return pd.DataFrame(dict(columns), index=X.index)
+    return helpers.to_native_frame(dict(columns), like=helpers.into_frame(X))
