@@ -21,6 +21,7 @@ from forks.compat.river import KernelClassifier, KernelMulticlassClassifier, Ker
 from forks.kernels import Gaussian
 from forks.learners import FOGD, FORKS, RBP, Adaptive
 from forks.learners.catalogue import CATALOGUE, Setting
+from forks.linalg.covariance import unpack
 from forks.losses import SquaredError
 
 MODELS = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
@@ -154,9 +155,7 @@ def test_a_linear_part_grows_by_its_prior(late):
     after = [model._engine.score_row(model._index.row(x)).item() for x in _dicts(X[:20])]
     np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
     state = learner.view(model._engine.memory)
-    from forks.linalg.covariance import unpack
-
-    P = unpack(state.P, state.theta.shape[1])
+    P = unpack(state.P, np.arange(state.theta.shape[1]))
     added = np.arange(16 + 3, 16 + model._index.width)
     np.testing.assert_array_equal(P[added, added], 1.0 / state.levels[0])
     row = {**_dicts(X[:1])[0], "late0": 5.0}
@@ -165,7 +164,7 @@ def test_a_linear_part_grows_by_its_prior(late):
 
 
 def test_beyond_its_widest_the_linear_part_keeps_what_it_has():
-    model = KernelClassifier(Adaptive(buffer=8), max_features=700)
+    model = KernelClassifier(Adaptive(buffer=16), max_features=700)
     X, y = _rows(40, 2, seed=9)
     for x, label in zip(_dicts(X), y.tolist(), strict=True):
         model.learn_one(x, label)
