@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numba
@@ -10,6 +12,7 @@ import numpy as np
 from forks._memory import Memory
 from forks._rows import dense_row, rows_from
 from forks.learners._protocol import Learner, run, run_ahead, score_rows
+from forks.learners._turns import Turns
 from forks.linalg import one_thread
 from forks.typing import Matrix, Vector
 
@@ -22,6 +25,9 @@ class Engine:
     Rows are C-ordered, writable float64 arrays or CSR; targets have one column per output: -1 and
     +1 for the classification losses, real numbers for the regression losses. What comes from a
     user is checked before it gets here.
+
+    Threads may share an engine: learning takes turns, and a prediction sees the memory as it is
+    between two calls that learn, never in the middle of one.
 
     Parameters
     ----------
@@ -40,7 +46,19 @@ class Engine:
         self.n_features = n_features
         self.n_outputs = n_outputs
         self.memory: Memory = learner.init(n_features, n_outputs, rng)
+        self.rounds = 0  # rows learned so far
+        self._turns = Turns()
         self._prepare()
+
+    @classmethod
+    def restored(
+        cls, learner: Learner, n_features: int, n_outputs: int, memory: Memory, rounds: int
+    ) -> Engine:
+        """Make an engine that goes on with a memory; `Learner.check_memory` has checked it."""
+        engine = cls.__new__(cls)
+        sizes = {"n_features": n_features, "n_outputs": n_outputs}
+        engine.__setstate__({"learner": learner, **sizes, "memory": memory, "rounds": rounds})
+        return engine
 
     def _prepare(self) -> None:
         self.rule = self.learner.rule()
@@ -58,24 +76,34 @@ class Engine:
         self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("learner", "n_features", "n_outputs", "memory")
-        return {name: getattr(self, name) for name in kept}
+        kept = ("learner", "n_features", "n_outputs", "rounds")
+        with self._turns.reading():
+            state = {name: getattr(self, name) for name in kept}
+            return {**state, "memory": self.memory.copy()}  # other threads may go on learning
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
+        self.memory = self.memory.copy()
+        self._turns = Turns()
         self._prepare()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Turn in which only this thread learns and predicts."""
+        return self._turns.alone()
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
-        self.learner = learner
-        self._prepare()
+        with self.alone():
+            self.learner = learner
+            self._prepare()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's score, made before its target was used."""
         scores = np.empty((y.shape[0], self.n_outputs))
         if weights is None:
             weights = np.ones(y.shape[0])
-        self._drive(self._run, rows_from(X), y, weights, scores)
+        with self.alone():
+            self._drive(self._run, rows_from(X), y, weights, scores)
         return scores
 
     def score_then_learn(
@@ -87,10 +115,11 @@ class Engine:
         if weights is None:
             weights = np.ones(n)
         if n > 0:
-            ahead_scores[:1] = self.predict(ahead[:1])
-            between = ahead[1:], X[:-1], y[:-1], weights[:-1]
-            self._learn_then_score(*between, ahead_scores[1:])
-            self.learn(X[-1:], y[-1:], weights[-1:])
+            with self.alone():
+                ahead_scores[:1] = self.predict(ahead[:1])
+                between = ahead[1:], X[:-1], y[:-1], weights[:-1]
+                self._learn_then_score(*between, ahead_scores[1:])
+                self.learn(X[-1:], y[-1:], weights[-1:])
         return ahead_scores
 
     def _learn_then_score(
@@ -112,6 +141,7 @@ class Engine:
             if moved is not None:
                 self.memory = floats, ints = moved
             t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t, *more)
+        self.rounds += n
 
     def _scratch(self) -> Vector:
         """Give scratch that is kept from call to call, anew when the memory is another."""
@@ -124,41 +154,48 @@ class Engine:
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
         scores = np.empty((X.shape[0], self.n_outputs))
-        floats, ints = self.memory
-        scratch = np.zeros(self.learner.scratch_size(self.memory))  # others may predict meanwhile
-        self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
+        with self._turns.reading():
+            floats, ints = self.memory
+            scratch = np.zeros(self.learner.scratch_size(self.memory))  # others predict meanwhile
+            self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
         return scores
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        row, scores = self._one_row, self._one_score
-        targets, weights = self._one_target, self._one_weight
-        row[0] = x
-        targets[0, 0] = y
-        weights[0] = weight
-        if self._run_one is None:
-            arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
-            self._run_one = run.direct(self.rule, *arguments)
-        self._drive(self._run_one, row, targets, weights, scores)
-        return float(scores[0, 0])
+        turns = self._turns
+        with turns.lock:
+            if turns.readers:
+                turns.wait_for_readers()
+            row, scores = self._one_row, self._one_score
+            targets, weights = self._one_target, self._one_weight
+            row[0] = x
+            targets[0, 0] = y
+            weights[0] = weight
+            if self._run_one is None:
+                arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
+                self._run_one = run.direct(self.rule, *arguments)
+            self._drive(self._run_one, row, targets, weights, scores)
+            return float(scores[0, 0])
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        row, scores, scratch = self._one_row, self._one_score, self._scratch()
-        row[0] = x
-        if self._score_one is None:
-            self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
-        floats, ints = self.memory
-        self._score_one(self.rule, floats, ints, scratch, row, scores)
-        return float(scores[0, 0])
+        with self._turns.lock:  # for the row and the scratch, which are shared
+            row, scores, scratch = self._one_row, self._one_score, self._scratch()
+            row[0] = x
+            if self._score_one is None:
+                self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
+            floats, ints = self.memory
+            self._score_one(self.rule, floats, ints, scratch, row, scores)
+            return float(scores[0, 0])
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
         parts = []
-        for start in range(0, X.shape[0], _BLOCK):
-            rows = X[start : start + _BLOCK]
-            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-            parts.append(self.learner.features(self.memory, dense))
+        with self._turns.reading():
+            for start in range(0, X.shape[0], _BLOCK):
+                rows = X[start : start + _BLOCK]
+                dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+                parts.append(self.learner.features(self.memory, dense))
         return None if not parts or parts[0] is None else np.vstack(parts)  # type: ignore[arg-type]
 
     @property
@@ -191,36 +228,61 @@ class EngineGroup:
     ) -> None:
         self.n_outputs = n_outputs
         self.engines = [Engine(learner, n_features, 1, rng) for _ in range(n_outputs)]
+        self._turns = Turns()
+
+    @classmethod
+    def restored(cls, engines: list[Engine]) -> EngineGroup:
+        """Make a group of engines that are there already."""
+        group = cls.__new__(cls)
+        group.__setstate__({"n_outputs": len(engines), "engines": engines})
+        return group
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._turns.reading():
+            engines = [copy.copy(engine) for engine in self.engines]
+            return {"n_outputs": self.n_outputs, "engines": engines}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._turns = Turns()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Turn in which only this thread learns and predicts."""
+        return self._turns.alone()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's scores, made before its target was used."""
-        parts = [
-            engine.learn(X, target, weights)
-            for engine, target in zip(self.engines, _columns(y), strict=True)
-        ]
+        with self.alone():
+            parts = [
+                engine.learn(X, target, weights)
+                for engine, target in zip(self.engines, _columns(y), strict=True)
+            ]
         return np.hstack(parts)
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
     ) -> Matrix:
         """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
-        parts = [
-            engine.score_then_learn(ahead, X, target, weights)
-            for engine, target in zip(self.engines, _columns(y), strict=True)
-        ]
+        with self.alone():
+            parts = [
+                engine.score_then_learn(ahead, X, target, weights)
+                for engine, target in zip(self.engines, _columns(y), strict=True)
+            ]
         return np.hstack(parts)
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
-        return np.hstack([engine.predict(X) for engine in self.engines])
+        with self._turns.reading():
+            return np.hstack([engine.predict(X) for engine in self.engines])
 
     def features(self, X: Any) -> None:
         """None: the outputs have no features in common."""
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
-        for engine in self.engines:
-            engine.replace_learner(learner)
+        with self.alone():
+            for engine in self.engines:
+                engine.replace_learner(learner)
 
     @property
     def learner(self) -> Learner:
@@ -231,6 +293,16 @@ class EngineGroup:
     def rule(self) -> Any:
         """What compiled code gets."""
         return self.engines[0].rule
+
+    @property
+    def n_features(self) -> int:
+        """Width of the rows."""
+        return self.engines[0].n_features
+
+    @property
+    def rounds(self) -> int:
+        """Rows learned so far."""
+        return self.engines[0].rounds
 
     @property
     def stored_points(self) -> int:

@@ -86,7 +86,17 @@ from forks.features.scaling import (
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
 from forks.learners._checks import one_of, whole
 from forks.learners._expansion import finite_or_zero, is_mistake
-from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    MANY,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
@@ -229,10 +239,28 @@ class Adaptive(Learner):
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing; nothing is drawn."""
+        M, linear = self.buffer, self._linear_features(n_features)
+        memory = allocate(AdaptiveState, self.shapes(n_features, n_outputs))
+        state = self.view(memory)
+        state.counts[COUNT.linear] = linear
+        state.counts[COUNT.due] = SMALLEST_BUFFER
+        state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
+        state.levels[LEVEL.spread] = 1.0
+        state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
+        W = state.theta.shape[1]
+        P = np.zeros((W, W))
+        P[padded(M) + linear, padded(M) + linear] = 1.0 / state.levels[LEVEL.alpha]
+        state.P[:] = pack(P)
+        return memory
+
+    def _linear_features(self, n_features: int) -> int:
+        return n_features if self.linear and n_features <= _WIDEST else 0
+
+    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the state."""
         M = self.buffer
-        linear = n_features if self.linear and n_features <= _WIDEST else 0
-        W = padded(M) + padded(linear + 1)
-        shapes = {
+        W = padded(M) + padded(self._linear_features(n_features) + 1)
+        return {
             "counts": (len(AdaptiveCount._fields),),
             "levels": (len(Level._fields),),
             **scale_shapes("scale", n_features),
@@ -247,17 +275,29 @@ class Adaptive(Learner):
             "targets": (self.buffer, n_outputs),
             "weights": (self.buffer,),
         }
-        memory = allocate(AdaptiveState, shapes)
-        state = self.view(memory)
-        state.counts[COUNT.linear] = linear
-        state.counts[COUNT.due] = SMALLEST_BUFFER
-        state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
-        state.levels[LEVEL.spread] = 1.0
-        state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
-        P = np.zeros((W, W))
-        P[padded(M) + linear, padded(M) + linear] = 1.0 / state.levels[LEVEL.alpha]
-        state.P[:] = pack(P)
-        return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays."""
+        return AdaptiveState, self.shapes(n_features, n_outputs)
+
+    def limits(self, view: AdaptiveState) -> list[Limit]:
+        """Give the bounds of the counts, and of the levels that events go by."""
+        counts, levels = view.counts, view.levels
+        rounds, linear = counts[COUNT.rounds], self._linear_features(view.rows.shape[1])
+        return [
+            Limit("event", counts[COUNT.event], RESUME, 0),
+            Limit("number of rounds", rounds, 0, MANY),
+            Limit("number of landmarks", counts[COUNT.landmarks], 0, self.buffer),
+            Limit("width of the linear part", counts[COUNT.linear], linear, linear),
+            Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
+            Limit("begin of the means", counts[COUNT.begun], 0, rounds),
+            Limit("begin of the watch", counts[COUNT.quiet], 0, rounds),
+            Limit("shift", counts[COUNT.shifted], 0, 1),
+            Limit("number of late changes", counts[COUNT.late], 0, LATE - 1),
+            Limit("other counts", counts[COUNT.restarts :], 0, MANY),
+            Limit("watch", levels[LEVEL.watch], 0.0, _ALARM),
+            Limit("trust", view.trust, 0.0, 1.0),
+        ]
 
     @property
     def _unit(self) -> float:
