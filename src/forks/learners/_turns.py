@@ -36,7 +36,7 @@ class Turns:
     def alone(self) -> Iterator[None]:
         """Turn in which no other thread reads or writes."""
         with self.lock:
-            if self.readers:
+            if self.readers and not self._depth:
                 self.wait_for_readers()
             self._depth += 1
             try:

@@ -1,4 +1,8 @@
-"""BLAS with one thread: events are small, and waking threads for them costs more than it gives."""
+"""BLAS with one thread: events are small, and waking threads for them costs more than it gives.
+
+It is also what makes results the same everywhere: with another number of threads, sums of BLAS are
+rounded otherwise.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -16,12 +20,12 @@ def _libraries() -> list[Any]:
 
 
 class _Inside:
-    """Who is in the context now: the setting is the process's, and threads share it."""
+    """Threads of Python in the context now: most libraries have one setting for all of them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.number = 0
-        self.before: list[int] = []
+        self.before: list[tuple[Any, int]] = []
 
 
 _inside = _Inside()
@@ -30,11 +34,10 @@ _inside = _Inside()
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Context in which BLAS and LAPACK use one thread; the last to leave it sets them free."""
+    own = _limited(each_has_its_own=True)
     with _inside.lock:
         if _inside.number == 0:
-            _inside.before = [library.get_num_threads() for library in _libraries()]
-            for library in _libraries():
-                library.set_num_threads(1)
+            _inside.before = _limited(each_has_its_own=False)
         _inside.number += 1
     try:
         yield
@@ -42,5 +45,27 @@ def one_thread() -> Iterator[None]:
         with _inside.lock:
             _inside.number -= 1
             if _inside.number == 0:
-                for library, threads in zip(_libraries(), _inside.before, strict=True):
-                    library.set_num_threads(threads)
+                _set_threads(_inside.before)
+        _set_threads(own)
+
+
+def _limited(each_has_its_own: bool) -> list[tuple[Any, int]]:
+    """Limit the libraries with a setting per thread of Python, or the others; give what was."""
+    kind = [
+        library
+        for library in _libraries()
+        if (getattr(library, "threading_layer", None) == "openmp") == each_has_its_own
+    ]
+    before = [(library, library.get_num_threads()) for library in kind]
+    _set_threads([(library, 1) for library in kind])
+    return before
+
+
+def _set_threads(settings: list[tuple[Any, int]]) -> None:
+    for library, threads in settings:
+        # Newer versions of threadpoolctl let only the thread that set a number first set it again,
+        # and do nothing for others; here the count of those inside keeps the order.
+        give_up_control = getattr(library, "clear_controlling_thread", lambda **_: None)
+        give_up_control(force=True)
+        library.set_num_threads(threads)
+        give_up_control(force=True)
