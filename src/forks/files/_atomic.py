@@ -7,14 +7,23 @@ processes that write to one name each put a whole file there, and the last one s
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _PREFIX, _SUFFIX = ".forks-", ".tmp"
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file, or leave the one of that name as it is and raise `OSError` with its name."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Give a file to write to, which takes its name when the context ends without an error."""
     target = Path(os.path.realpath(path))  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(f"path must be a file, got the folder {path}")
@@ -23,7 +32,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with open(descriptor, "wb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
