@@ -15,6 +15,8 @@ def failures_in_one_line(bad_input: int = 1, missing_file: int = 1) -> Iterator[
     """Turn an error into one line and an exit status."""
     try:
         yield
+    except BrokenPipeError:  # `| head` has seen enough: typer ends quietly
+        raise
     except (OSError, ImportError, ValueError) as error:
         typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
         if isinstance(error, FileNotFoundError):
