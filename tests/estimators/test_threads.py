@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -170,6 +171,27 @@ def test_locks_are_not_copied():
         for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model)):
             again.fit(X, Y)
     assert again.engine_._turns is not model.engine_._turns
+
+
+def test_an_interrupt_leaves_no_turn_open():
+    """Ctrl-C at any moment of learning row by row: the model can be used afterwards."""
+    engine = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50]).engine_
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        timer = threading.Timer(rng.uniform(0.0, 0.01), signal.raise_signal, [signal.SIGINT])
+        with pytest.raises(KeyboardInterrupt):
+            learn_for_ever(engine, timer)
+        timer.join()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(engine.predict, PROBE).result(timeout=20)
+
+
+def learn_for_ever(engine, timer):
+    timer.start()
+    while True:
+        engine.predict_one(X[0])
+        engine.learn_one(X[0], 1.0, 0.0)
+        engine.predict(PROBE[:1])
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ class Engine:
         self.n_outputs = n_outputs
         self.memory: Memory = learner.init(n_features, n_outputs, rng)
         self.rounds = 0  # rows learned so far
-        self._turns = Turns()
+        self._take_turns()
         self._prepare()
 
     @classmethod
@@ -84,8 +84,13 @@ class Engine:
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
         self.memory = self.memory.copy()
-        self._turns = Turns()
+        self._take_turns()
         self._prepare()
+
+    def _take_turns(self) -> None:
+        self._turns = Turns()
+        # what `learn_one` needs of it, at hand
+        self._take, self._give = self._turns.take, self._turns.give
 
     def alone(self) -> AbstractContextManager[None]:
         """Turn in which only this thread learns and predicts."""
@@ -163,30 +168,61 @@ class Engine:
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
         turns = self._turns
-        with turns.lock:
+        try:
+            self._take()
+        except IndexError:
+            with turns.alone():
+                return self._learn_row(x, y, weight)
+        except BaseException:  # as in `Turns`
+            self._give(None)
+            raise
+        try:
             if turns.readers:
                 turns.wait_for_readers()
-            row, scores = self._one_row, self._one_score
-            targets, weights = self._one_target, self._one_weight
-            row[0] = x
-            targets[0, 0] = y
-            weights[0] = weight
-            if self._run_one is None:
-                arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
-                self._run_one = run.direct(self.rule, *arguments)
-            self._drive(self._run_one, row, targets, weights, scores)
-            return float(scores[0, 0])
+            return self._learn_row(x, y, weight)
+        finally:
+            self._give(None)
+            if turns.sleepers:
+                turns.wake()
+
+    def _learn_row(self, x: Vector, y: float, weight: float) -> float:
+        row, scores = self._one_row, self._one_score
+        targets, weights = self._one_target, self._one_weight
+        row[0] = x
+        targets[0, 0] = y
+        weights[0] = weight
+        if self._run_one is None:
+            arguments = (*self.memory, self._scratch(), row, targets, weights, scores, 0)
+            self._run_one = run.direct(self.rule, *arguments)
+        self._drive(self._run_one, row, targets, weights, scores)
+        return float(scores[0, 0])
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        with self._turns.lock:  # for the row and the scratch, which are shared
-            row, scores, scratch = self._one_row, self._one_score, self._scratch()
-            row[0] = x
-            if self._score_one is None:
-                self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
-            floats, ints = self.memory
-            self._score_one(self.rule, floats, ints, scratch, row, scores)
-            return float(scores[0, 0])
+        turns = self._turns
+        try:
+            self._take()  # the row and the scratch are shared
+        except IndexError:
+            with turns.alone():
+                return self._score_row(x)
+        except BaseException:
+            self._give(None)
+            raise
+        try:
+            return self._score_row(x)
+        finally:
+            self._give(None)
+            if turns.sleepers:
+                turns.wake()
+
+    def _score_row(self, x: Vector) -> float:
+        row, scores, scratch = self._one_row, self._one_score, self._scratch()
+        row[0] = x
+        if self._score_one is None:
+            self._score_one = score_rows.direct(self.rule, *self.memory, scratch, row, scores)
+        floats, ints = self.memory
+        self._score_one(self.rule, floats, ints, scratch, row, scores)
+        return float(scores[0, 0])
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
