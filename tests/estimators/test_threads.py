@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -194,30 +195,39 @@ def learn_for_ever(engine, timer):
         engine.predict(PROBE[:1])
 
 
+ROWS, TARGETS = made_up(20_000, 20, 0)
+
+
+def play(learner):
+    OnlineKernelClassifier(learner, random_state=0).fit(ROWS, TARGETS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", [FORKS(budget=100), None], ids=["FORKS", "default"])
 def test_two_models_on_two_cores(learner):
-    """The compiled loop runs without the GIL: two models get 1.7 times as far as one."""
-    rows, targets = made_up(40_000, 20, 0)
-    make = OnlineKernelClassifier if learner else FORKSClassifier
-    parameters = {"learner": learner} if learner else {}
-    make(**parameters, random_state=0).fit(rows[:1000], targets[:1000])  # compiles
+    """The compiled loop runs without the GIL: two models get 1.7 times as far as one.
 
-    def play(_):
-        make(**parameters, random_state=0).fit(rows, targets)
+    Two processes show whether two cores are free at all.
+    """
+    play(learner)  # compiles
 
-    def seconds(n):
-        with ThreadPoolExecutor(n) as pool:
-            start = time.perf_counter()
-            list(pool.map(play, range(n)))
-            return time.perf_counter() - start
+    def seconds(work):
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
 
-    best = 0.0
-    for _ in range(15):  # other processes take their share of the cores
-        best = max(best, 2.0 * seconds(1) / seconds(2))
-        if best >= 1.7:
-            break
-    assert best >= 1.7
+    threads = processes = 0.0
+    both = [learner, learner]
+    with get_context("fork").Pool(2) as pool, ThreadPoolExecutor(2) as executor:
+        for _ in range(20):
+            one = seconds(lambda: play(learner))
+            threads = max(threads, 2.0 * one / seconds(lambda: list(executor.map(play, both))))
+            processes = max(processes, 2.0 * one / seconds(lambda: pool.map(play, both, 1)))
+            if threads >= 1.7:
+                return
+    if processes < 1.7:
+        pytest.skip(f"two processes get {processes:.2f} times as far, two threads {threads:.2f}")
+    assert threads >= 1.7
 
 
 def test_a_thread_gives_what_the_main_thread_gives():
