@@ -5,7 +5,9 @@ from forks.estimators import (
     FORKSRegressor,
     OnlineKernelClassifier,
     OnlineKernelRegressor,
+    load,
 )
+from forks.files import ModelFileError
 from forks.linalg import SJLT, TISVD
 
 __version__ = "0.1.0"
@@ -15,6 +17,8 @@ __all__ = [
     "TISVD",
     "FORKSClassifier",
     "FORKSRegressor",
+    "ModelFileError",
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
+    "load",
 ]

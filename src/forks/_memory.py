@@ -10,6 +10,7 @@ order of the state's fields; the integer fields follow the table.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -37,8 +38,10 @@ class Memory(NamedTuple):
         return int(self.floats.nbytes + self.ints.nbytes)
 
     def copy(self) -> "Memory":
-        """Give an independent copy."""
-        return Memory(self.floats.copy(), self.ints.copy())
+        """Give an independent copy, placed in memory as `allocate` places it."""
+        floats = _aligned_zeros(self.floats.shape[0])
+        floats[:] = self.floats
+        return Memory(floats, self.ints.copy())
 
 
 @cache
@@ -59,25 +62,54 @@ def _leaves(state_class: type) -> Iterator[tuple[str, type, int, tuple[Along, ..
 
 def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
     """Reserve zeros for a state class; `shapes` names every array, nested ones with a dot."""
+    table, n_floats, n_ints = _layout(state_class, shapes)
+    ints = np.zeros(n_ints, np.int64)
+    ints[: len(table)] = table
+    return Memory(_aligned_zeros(n_floats), ints)
+
+
+def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[list[int], int, int]:
+    """Give the table, and how many floats and integers it takes, reserving nothing."""
     leaves = _listed(state_class)
     if {name for name, *_ in leaves} != set(shapes):
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
-    table = np.zeros((len(leaves), 4), np.int64)
-    n_floats, n_ints = 0, table.size
-    for line, (name, kind, ndim, _) in zip(table, leaves, strict=True):
-        shape = shapes[name]
+    table: list[int] = []
+    n_floats, n_ints = 0, 4 * len(leaves)
+    for name, kind, ndim, _ in leaves:
+        shape = [int(length) for length in shapes[name]]
         if len(shape) != ndim:
             raise TypeError(f"{state_class.__name__}.{name} has {ndim} dimensions, got {shape}")
-        line[1 : 1 + ndim] = shape
+        table += [n_floats if kind is float else n_ints, *shape, *[0] * (3 - ndim)]
         if kind is float:
-            line[0] = n_floats
-            n_floats += -(-int(np.prod(shape)) // _ALIGN) * _ALIGN
+            n_floats += -(-math.prod(shape) // _ALIGN) * _ALIGN
         else:
-            line[0] = n_ints
-            n_ints += int(np.prod(shape))
-    ints = np.zeros(n_ints, np.int64)
-    ints[: table.size] = table.ravel()
-    return Memory(_aligned_zeros(n_floats), ints)
+            n_ints += math.prod(shape)
+    return table, n_floats, n_ints
+
+
+def claimed_shape(state_class: type, name: str, memory: Memory) -> tuple[int, ...]:
+    """Give the shape that the table of a memory claims for one array; nothing else is trusted."""
+    leaves = _listed(state_class)
+    if memory.ints.ndim != 1 or memory.ints.shape[0] < 4 * len(leaves):
+        raise ValueError("the memory has no table")
+    (line,) = (line for line, (leaf, *_) in enumerate(leaves) if leaf == name)
+    return tuple(memory.ints[4 * line + 1 : 4 * line + 1 + leaves[line][2]].tolist())
+
+
+def check_layout(state_class: type, shapes: Mapping[str, tuple[int, ...]], memory: Memory) -> None:
+    """Ask that memory from outside is laid out as `allocate` would do it: views stay inside."""
+    floats, ints = memory
+    for array, kind in ((floats, np.float64), (ints, np.int64)):
+        if array.dtype != kind or array.ndim != 1:
+            raise ValueError(f"the memory has {array.dtype} of shape {array.shape}")
+    table, n_floats, n_ints = _layout(state_class, shapes)
+    if (floats.shape[0], ints.shape[0]) != (n_floats, n_ints):
+        raise ValueError(
+            f"the memory has {floats.shape[0]} floats and {ints.shape[0]} integers, "
+            f"and should have {n_floats} and {n_ints}"
+        )
+    if ints[: len(table)].tolist() != table:
+        raise ValueError("the table of the memory is wrong")
 
 
 def _aligned_zeros(n: int) -> Vector:

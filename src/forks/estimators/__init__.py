@@ -1,5 +1,6 @@
 """The scikit-learn face of the learners."""
 
+from forks.estimators._saved import load
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 
@@ -8,4 +9,5 @@ __all__ = [
     "FORKSRegressor",
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
+    "load",
 ]

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 SETTLED = 128
+METRICS = ("euclidean", "manhattan")
 
 
 def median_distance(X: Any, metric: str) -> float:
@@ -51,6 +52,14 @@ class MedianRule:
         power_of_two = self.seen & (self.seen - 1) == 0
         if self.seen < 2 or not (power_of_two or self.settled):
             return None
-        stack = sparse.vstack if sparse.issparse(X) else np.vstack
-        self.rows = [stack(self.rows)]
+        self.rows = [self.stacked()]
         return median_distance(self.rows[0], self.metric)
+
+    def stacked(self) -> Any:
+        """Give the rows seen so far as one matrix; sparse if any of them are."""
+        if any(map(sparse.issparse, self.rows)):
+            return sparse.vstack([sparse.csr_array(part) for part in self.rows], format="csr")
+        return np.vstack(self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "rows": [*self.rows]}

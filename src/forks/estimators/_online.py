@@ -1,10 +1,12 @@
 """What all estimators share: the border between users' data and the engine."""
 
+import copy
 import logging
 import numbers
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,7 @@ class OnlineEstimator(BaseEstimator):
             if not _is_empty(y):
                 raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
-        with self._unchanged_on_error():
+        with self._learning():
             X, y, weights = self._check(X, y, sample_weight, first)
             if first:
                 targets = self._begin(X, y, weights, classes)
@@ -126,7 +128,7 @@ class OnlineEstimator(BaseEstimator):
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
         """
         first = not hasattr(self, "engine_")
-        with self._unchanged_on_error():
+        with self._learning():
             X, y, weights = self._check(X, y, sample_weight, first)
             ahead = _canonical(validate_data(self, ahead, reset=False, **_FORM))
             if ahead.shape[0] != X.shape[0]:
@@ -137,7 +139,8 @@ class OnlineEstimator(BaseEstimator):
                 self._check_classes(classes)
                 targets = self.targets_of(y)
             weights = self._weighed(targets, weights)
-            return self._shaped(self._score_then_learn(ahead, X, targets, weights))
+            with self.engine_.alone():
+                return self._shaped(self._score_then_learn(ahead, X, targets, weights))
 
     def _score_then_learn(
         self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
@@ -161,19 +164,63 @@ class OnlineEstimator(BaseEstimator):
         del targets
         return weights
 
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `forks.load`.
+
+        The file has the format of safetensors, with a JSON header; it holds data and no code. It
+        is written under another name, brought to the disk and renamed: whatever fails, a file
+        that was there before is still whole.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ValueError
+            If the model has a kernel, loss or learner that is not of this package.
+        OSError
+            If the file cannot be written.
+        """
+        from forks.estimators._saved import save
+
+        save(path, self)
+
     def _check_classes(self, classes: Any) -> None:
         """Check that `classes` of a later call are those of the first."""
 
     @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Context of a call that learns: other threads see the model before it, or after it.
+
+        The first call has no engine yet to take turns at, and predictions fail until it is there.
+        """
+        turn = self.engine_.alone() if hasattr(self, "engine_") else nullcontext()
+        with turn, self._unchanged_on_error():
+            yield
+
+    @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        # Arrays change only once everything has been checked; the attributes are put back here.
+        # Arrays change only once everything has been checked; the attributes are put back here,
+        # one by one, since other threads may predict.
         before = self.__dict__.copy()
         try:
             yield
         except Exception:
-            self.__dict__.clear()
             self.__dict__.update(before)
+            for name in self.__dict__.keys() - before.keys():
+                del self.__dict__[name]
             raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give the parameters and what learning has set: what is pickled, and what is saved."""
+        if not hasattr(self, "engine_"):
+            return dict(super().__getstate__())
+        with self.engine_.alone():
+            state = dict(super().__getstate__())
+            for name in ("engine_", "_median"):  # which another thread may change from now on
+                state[name] = copy.copy(state[name])
+            return state
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
@@ -206,6 +253,10 @@ class OnlineEstimator(BaseEstimator):
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         if not self.engine_.compiled:
             logger.info("compiling for %s, once per machine", self.engine_.rule)
+        with self.engine_.alone():  # no prediction between new rows and their bandwidth
+            return self._learn_alone(X, targets, weights)
+
+    def _learn_alone(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         parts, start, n = [], 0, X.shape[0]
         while self._median is not None and start < n:
             stop = min(start + self._median.rows_to_go, n)
@@ -252,6 +303,12 @@ class OnlineEstimator(BaseEstimator):
         """The learner at work, with everything that was set from data."""
         check_is_fitted(self, "engine_")
         return self.engine_.learner
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rows that the model has learned."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.rounds
 
     @property
     def n_points_(self) -> int:

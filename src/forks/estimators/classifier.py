@@ -38,8 +38,8 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
         The labels. With two of them, a score of at least 0 answers the second.
     learner_ : learner
         The configuration at work.
-    n_points_ : int
-        Points stored now.
+    n_rounds_, n_points_ : int
+        Rows learned so far, and points stored now.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -136,7 +136,7 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
 
     Attributes
     ----------
-    classes_, learner_, n_points_, n_features_in_, feature_names_in_
+    classes_, learner_, n_rounds_, n_points_, n_features_in_, feature_names_in_
         See `OnlineKernelClassifier`.
 
     Examples

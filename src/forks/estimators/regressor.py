@@ -26,8 +26,8 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
     ----------
     learner_ : learner
         The configuration at work.
-    n_points_ : int
-        Points stored now.
+    n_rounds_, n_points_ : int
+        Rows learned so far, and points stored now.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -75,7 +75,7 @@ class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
 
     Attributes
     ----------
-    learner_, n_points_, n_features_in_, feature_names_in_
+    learner_, n_rounds_, n_points_, n_features_in_, feature_names_in_
         See `OnlineKernelRegressor`.
     """
 

@@ -36,6 +36,14 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def is_doubled(size: int, first: int, most: int | None = None) -> bool:
+    """Can `first`, doubled some times and held at `most`, be this size?"""
+    reached = first
+    while reached < size and reached != most:
+        reached = 2 * reached if most is None else min(2 * reached, most)
+    return reached == size
+
+
 def _real(name: str, value: Any) -> None:
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise ValueError(f"{name} must be a number, got {value!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numba
@@ -12,6 +13,7 @@ import numpy as np
 from forks._memory import Memory
 from forks._rows import dense_row, rows_from
 from forks.learners._protocol import Learner, run, run_ahead, score_rows
+from forks.learners._turns import Turns
 from forks.linalg import one_thread
 from forks.typing import Matrix, Vector
 
@@ -24,6 +26,9 @@ class Engine:
     Rows are C-ordered, writable float64 arrays or CSR; targets have one column per output: -1 and
     +1 for the classification losses, real numbers for the regression losses. What comes from a
     user is checked before it gets here.
+
+    Threads may share an engine: learning takes turns, and a prediction sees the memory as it is
+    between two calls that learn, never in the middle of one.
 
     Parameters
     ----------
@@ -42,7 +47,19 @@ class Engine:
         self.n_features = n_features
         self.n_outputs = n_outputs
         self.memory: Memory = learner.init(n_features, n_outputs, rng)
+        self.rounds = 0  # rows learned so far
+        self._take_turns()
         self._prepare()
+
+    @classmethod
+    def restored(
+        cls, learner: Learner, n_features: int, n_outputs: int, memory: Memory, rounds: int
+    ) -> Engine:
+        """Make an engine that goes on with a memory; `Learner.check_memory` has checked it."""
+        engine = cls.__new__(cls)
+        sizes = {"n_features": n_features, "n_outputs": n_outputs}
+        engine.__setstate__({"learner": learner, **sizes, "memory": memory, "rounds": rounds})
+        return engine
 
     def _prepare(self) -> None:
         self.rule = self.learner.rule()
@@ -64,36 +81,53 @@ class Engine:
         self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("learner", "n_features", "n_outputs", "memory")
-        return {name: getattr(self, name) for name in kept}
+        kept = ("learner", "n_features", "n_outputs", "rounds")
+        with self._turns.reading():
+            state = {name: getattr(self, name) for name in kept}
+            return {**state, "memory": self.memory.copy()}  # other threads may go on learning
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
+        self.memory = self.memory.copy()
+        self._take_turns()
         self._prepare()
+
+    def _take_turns(self) -> None:
+        self._turns = Turns()
+        # what `learn_one` needs of it, at hand
+        self._take, self._give = self._turns.take, self._turns.give
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Turn in which only this thread learns and predicts."""
+        return self._turns.alone()
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
-        self.learner = learner
-        self._prepare()
+        with self.alone():
+            self.learner = learner
+            self._prepare()
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
-        self.memory = self.learner.widened(self.memory, n_features)
-        self.n_features = n_features
-        self._make_room()
+        with self.alone():
+            self.memory = self.learner.widened(self.memory, n_features)
+            self.n_features = n_features
+            self._make_room()
 
     def add_outputs(self, n_outputs: int) -> None:
         """Go on with more outputs, the new ones as copies of the last."""
-        self.memory = self.learner.with_outputs(self.memory, n_outputs)
-        self.n_outputs = n_outputs
-        self._make_room()
+        with self.alone():
+            self.memory = self.learner.with_outputs(self.memory, n_outputs)
+            self.n_outputs = n_outputs
+            self._make_room()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's score, made before its target was used."""
         scores = np.empty((y.shape[0], self.n_outputs))
         if weights is None:
             weights = np.ones(y.shape[0])
-        self._drive(self._run, rows_from(X), y, weights, scores)
+        with self.alone():
+            self._drive(self._run, rows_from(X), y, weights, scores)
         return scores
 
     def score_then_learn(
@@ -105,10 +139,11 @@ class Engine:
         if weights is None:
             weights = np.ones(n)
         if n > 0:
-            ahead_scores[:1] = self.predict(ahead[:1])
-            between = ahead[1:], X[:-1], y[:-1], weights[:-1]
-            self._learn_then_score(*between, ahead_scores[1:])
-            self.learn(X[-1:], y[-1:], weights[-1:])
+            with self.alone():
+                ahead_scores[:1] = self.predict(ahead[:1])
+                between = ahead[1:], X[:-1], y[:-1], weights[:-1]
+                self._learn_then_score(*between, ahead_scores[1:])
+                self.learn(X[-1:], y[-1:], weights[-1:])
         return ahead_scores
 
     def _learn_then_score(
@@ -125,6 +160,7 @@ class Engine:
         t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0, *more)
         if t < y.shape[0]:
             self._drive_on(t, run, X, y, weights, scores, *more)
+        self.rounds += y.shape[0]
 
     def _drive_on(
         self, t: int, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
@@ -150,23 +186,69 @@ class Engine:
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
         scores = np.empty((X.shape[0], self.n_outputs))
-        floats, ints = self.memory
-        scratch = np.zeros(self.learner.scratch_size(self.memory))  # others may predict meanwhile
-        self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
+        with self._turns.reading():
+            floats, ints = self.memory
+            scratch = np.zeros(self.learner.scratch_size(self.memory))  # others predict meanwhile
+            self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
         return scores
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        self._one_row[0] = x
-        return float(self.play_row(self._one_row, y, weight).item())
+        return float(self._in_turn(self._learn_one, x, y, weight))
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        self._one_row[0] = x
-        return float(self.score_row(self._one_row).item())
+        return float(self._in_turn(self._predict_one, x))
 
     def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> Matrix:
-        """Play one round on a chunk of one dense row; the scores hold until the next call."""
+        """Play one round on a chunk of one dense row."""
+        scores: Matrix = self._in_turn(self._play_row, row, y, weight)
+        return scores
+
+    def score_row(self, row: Matrix) -> Matrix:
+        """Score a chunk of one dense row."""
+        scores: Matrix = self._in_turn(self._score_row, row)
+        return scores
+
+    def _in_turn(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Do something with one row in a turn alone: what a `with` would take half a µs for."""
+        turns = self._turns
+        try:
+            self._take()
+        except IndexError:
+            with turns.alone():
+                return action(*arguments)
+        except BaseException:  # as in `Turns`
+            self._give(None)
+            raise
+        try:
+            if turns.readers:
+                turns.wait_for_readers()
+            return action(*arguments)
+        finally:
+            self._give(None)
+            if turns.sleepers:
+                turns.wake()
+
+    def _learn_one(self, x: Vector, y: float, weight: float) -> float:
+        self._one_row[0] = x
+        self._play(self._one_row, y, weight)
+        return self._one_score.item()
+
+    def _predict_one(self, x: Vector) -> float:
+        self._one_row[0] = x
+        self._score(self._one_row)
+        return self._one_score.item()
+
+    def _play_row(self, row: Matrix, y: float | Vector, weight: float) -> Matrix:
+        self._play(row, y, weight)
+        return self._one_score.copy()
+
+    def _score_row(self, row: Matrix) -> Matrix:
+        self._score(row)
+        return self._one_score.copy()
+
+    def _play(self, row: Matrix, y: float | Vector, weight: float) -> None:
         if self._looked_at is not self.memory.floats or self._play_one is None:
             self._play_one = self._player(row)
         if self.n_outputs == 1:
@@ -178,14 +260,12 @@ class Engine:
         if self._play_one(row) == 0:
             one = row, self._one_target, self._one_weight, self._one_score
             self._drive_on(0, self._run, *one)
-        return self._one_score
+        self.rounds += 1
 
-    def score_row(self, row: Matrix) -> Matrix:
-        """Score a chunk of one dense row; the scores hold until the next call."""
+    def _score(self, row: Matrix) -> None:
         if self._looked_at is not self.memory.floats or self._score_one is None:
             self._score_one = self._scorer(row)
         self._score_one(row)
-        return self._one_score
 
     # Two calls for one row, with all other arguments in their places; see also `_plain`.
 
@@ -204,10 +284,11 @@ class Engine:
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
         parts = []
-        for start in range(0, X.shape[0], _BLOCK):
-            rows = X[start : start + _BLOCK]
-            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-            parts.append(self.learner.features(self.memory, dense))
+        with self._turns.reading():
+            for start in range(0, X.shape[0], _BLOCK):
+                rows = X[start : start + _BLOCK]
+                dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+                parts.append(self.learner.features(self.memory, dense))
         return None if not parts or parts[0] is None else np.vstack(parts)  # type: ignore[arg-type]
 
     @property
@@ -254,61 +335,85 @@ class EngineGroup:
     ) -> None:
         self.n_outputs = n_outputs
         self.engines = [Engine(learner, n_features, 1, rng) for _ in range(n_outputs)]
+        self._turns = Turns()
+
+    @classmethod
+    def restored(cls, engines: list[Engine]) -> EngineGroup:
+        """Make a group of engines that are there already."""
+        group = cls.__new__(cls)
+        group.__setstate__({"n_outputs": len(engines), "engines": engines})
+        return group
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._turns.reading():
+            engines = [copy.copy(engine) for engine in self.engines]
+            return {"n_outputs": self.n_outputs, "engines": engines}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._turns = Turns()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Turn in which only this thread learns and predicts."""
+        return self._turns.alone()
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; give each row's scores, made before its target was used."""
-        parts = [
-            engine.learn(X, target, weights)
-            for engine, target in zip(self.engines, _columns(y), strict=True)
-        ]
+        with self.alone():
+            parts = [
+                engine.learn(X, target, weights)
+                for engine, target in zip(self.engines, _columns(y), strict=True)
+            ]
         return np.hstack(parts)
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
     ) -> Matrix:
         """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
-        parts = [
-            engine.score_then_learn(ahead, X, target, weights)
-            for engine, target in zip(self.engines, _columns(y), strict=True)
-        ]
+        with self.alone():
+            parts = [
+                engine.score_then_learn(ahead, X, target, weights)
+                for engine, target in zip(self.engines, _columns(y), strict=True)
+            ]
         return np.hstack(parts)
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
-        return np.hstack([engine.predict(X) for engine in self.engines])
+        with self._turns.reading():
+            return np.hstack([engine.predict(X) for engine in self.engines])
 
     def features(self, X: Any) -> None:
         """None: the outputs have no features in common."""
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
-        for engine in self.engines:
-            engine.widen(n_features)
+        with self.alone():
+            for engine in self.engines:
+                engine.widen(n_features)
 
     def add_outputs(self, n_outputs: int) -> None:
         """Go on with more outputs, the new ones as copies of the last, draws to come included."""
-        for _ in range(n_outputs - self.n_outputs):
-            self.engines.append(copy.deepcopy(self.engines[-1]))
-        self.n_outputs = n_outputs
+        with self.alone():
+            for _ in range(n_outputs - self.n_outputs):
+                self.engines.append(copy.deepcopy(self.engines[-1]))
+            self.n_outputs = n_outputs
 
     def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> Matrix:
         """Play one round on a chunk of one dense row."""
-        pairs = zip(self.engines, y, strict=True)
-        return np.hstack([engine.play_row(row, target, weight) for engine, target in pairs])
+        with self.alone():
+            pairs = zip(self.engines, y, strict=True)
+            return np.hstack([engine.play_row(row, target, weight) for engine, target in pairs])
 
     def score_row(self, row: Matrix) -> Matrix:
         """Score a chunk of one dense row."""
-        return np.hstack([engine.score_row(row) for engine in self.engines])
+        with self._turns.reading():
+            return np.hstack([engine.score_row(row) for engine in self.engines])
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
-        for engine in self.engines:
-            engine.replace_learner(learner)
-
-    @property
-    def n_features(self) -> int:
-        """Width of rows."""
-        return self.engines[0].n_features
+        with self.alone():
+            for engine in self.engines:
+                engine.replace_learner(learner)
 
     @property
     def learner(self) -> Learner:
@@ -319,6 +424,16 @@ class EngineGroup:
     def rule(self) -> Any:
         """What compiled code gets."""
         return self.engines[0].rule
+
+    @property
+    def n_features(self) -> int:
+        """Width of the rows."""
+        return self.engines[0].n_features
+
+    @property
+    def rounds(self) -> int:
+        """Rows learned so far."""
+        return self.engines[0].rounds
 
     @property
     def stored_points(self) -> int:

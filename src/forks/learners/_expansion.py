@@ -15,7 +15,7 @@ from forks._rows import point_shapes, store
 from forks._simd import LANES, padded
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_row
 from forks.learners._checks import whole
-from forks.learners._protocol import Learner
+from forks.learners._protocol import EVENT, RESUME, Learner, Limit, Shapes
 from forks.linalg.vectors import dot
 from forks.typing import Vector
 
@@ -48,6 +48,19 @@ class BudgetedExpansion(Learner):
         if random is not None:
             random[:] = rng.integers(2**63, size=random.shape)
         return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays."""
+        if n_outputs != 1:
+            raise ValueError(f"{type(self).__name__} has one output, not {n_outputs}")
+        return self.state_class, self.shapes(n_features)
+
+    def limits(self, view: Any) -> list[Limit]:
+        """Give the bounds of the counts; a subclass with more of them adds its own."""
+        return [
+            Limit("event", view.counts[EVENT], RESUME, 0),
+            Limit("number of points", view.counts[1], 0, self.budget),
+        ]
 
     def view(self, memory: Memory) -> Any:
         """Show the memory as arrays."""

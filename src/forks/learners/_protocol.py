@@ -19,17 +19,30 @@ kernel and loss; so is the growth of a memory that is full.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from forks._jit import entry, jit_dispatch
-from forks._memory import Memory, repeated, stretched
+from forks._memory import Memory, check_layout, repeated, stretched
 from forks._rows import borrowed, take
 from forks.typing import PER_FEATURE, PER_OUTPUT, Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
 RESUME = -1
+MANY = 2**53  # more than any counter will reach
+
+Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+class Limit(NamedTuple):
+    """Numbers of a state that lie between two bounds, both allowed."""
+
+    name: str
+    values: Any
+    low: float
+    high: float
 
 
 class Learner(ABC):
@@ -66,6 +79,31 @@ class Learner(ABC):
         An output that has had the last one's targets so far would be what the last one is.
         """
         return repeated(self.view(memory), PER_OUTPUT.what, n_outputs)
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class, and the shapes that a memory of this one's size should have.
+
+        Of the memory, which may come from anywhere, the table is looked at if sizes can grow.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot check a memory")
+
+    def limits(self, view: Any) -> list[Limit]:
+        """Give the bounds of all integers that compiled code relies on, and of some floats."""
+        raise NotImplementedError(f"{type(self).__name__} cannot check a memory")
+
+    def check_memory(self, memory: Memory, n_features: int, n_outputs: int) -> None:
+        """Ask that memory from outside can be this learner's; compiled code is safe with it then.
+
+        Raises
+        ------
+        ValueError
+            That says what is wrong.
+        """
+        check_layout(*self.layout(n_features, n_outputs, memory), memory)
+        for name, values, low, high in self.limits(self.view(memory)):
+            values = np.asarray(values)
+            if not (np.all(values >= low) and np.all(values <= high)):  # also for NaN
+                raise ValueError(f"{name} is out of its bounds, {low} to {high}")
 
     @abstractmethod
     def scratch_size(self, memory: Memory) -> int:

@@ -32,8 +32,8 @@ from forks.features.sketched import (
 )
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import one_of, positive, whole
-from forks.learners._protocol import RESUME, Learner
-from forks.learners._stage_one import COUNT, SWITCH, Count
+from forks.learners._protocol import MANY, RESUME, Learner, Limit, Shapes
+from forks.learners._stage_one import COUNT, SWITCH, Count, count_limits
 from forks.losses import Hinge, Loss, check_loss
 from forks.typing import Counter, Matrix, Vector
 
@@ -178,6 +178,19 @@ class SketchedLearner(Learner):
             "random": (2,),
             **sketch_shapes("sketch", plan),
         }
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the memory class and the shapes of its arrays."""
+        return self.memory_class, self.shapes(n_features, n_outputs)
+
+    def limits(self, view: Any) -> list[Limit]:
+        """Give the bounds of the counts, and of where sketch rows have their entries."""
+        return [
+            *count_limits(view.hot.counts, self.sizes().buffer),
+            Limit("seed of the sketch", view.random[1], 0, 2**63 - 1),
+            Limit("columns of the sketch", view.sketch.columns, 0, self.sizes().sketch_size - 1),
+            Limit("steps", getattr(view.hot, "steps", 0), 0, MANY),
+        ]
 
     def view(self, memory: Memory) -> Any:
         """Show the memory as arrays."""

@@ -8,11 +8,12 @@ A learner's rule has `kernel`, `loss`, `buffer` and `eta`, its state `counts`, `
 `alpha`, its scratch `row` and `z`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forks._jit import finite, njit
 from forks._rows import store
 from forks.learners._expansion import compare, finite_or_zero
+from forks.learners._protocol import MANY, RESUME, Limit
 from forks.linalg.vectors import dot
 from forks.losses import slope
 
@@ -31,6 +32,17 @@ class Count(NamedTuple):
 
 COUNT = Count(*range(len(Count._fields)))
 SWITCH, UPDATE = 1, 2
+
+
+def count_limits(counts: Any, buffer: int) -> list[Limit]:
+    """Give the bounds of the counts; in stage one each stored point has its place."""
+    stored_at_most = buffer if counts[COUNT.stage] == 0 else MANY
+    return [
+        Limit("event", counts[COUNT.event], RESUME, 0),
+        Limit("stage", counts[COUNT.stage], 0, 2),
+        Limit("number of points", counts[COUNT.stored], 0, stored_at_most),
+        Limit("other counts", counts[COUNT.losses :], 0, MANY),
+    ]
 
 
 @njit

@@ -96,7 +96,17 @@ from forks.features.scaling import (
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
 from forks.learners._checks import one_of, whole
 from forks.learners._expansion import finite_or_zero, is_mistake
-from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    MANY,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.linalg import definite
 from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
 from forks.linalg.vectors import add_multiple, dot
@@ -252,7 +262,7 @@ class Adaptive(Learner):
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing; nothing is drawn."""
-        linear = n_features if self.linear and n_features <= _WIDEST else 0
+        linear = self._linear_features(n_features)
         memory = allocate(AdaptiveState, self._shapes(n_features, n_outputs, linear))
         state = self.view(memory)
         state.counts[COUNT.linear] = linear
@@ -263,6 +273,9 @@ class Adaptive(Learner):
         bias = np.array([[1.0 / state.levels[LEVEL.alpha]]])
         pack(bias, np.array([padded(self.buffer) + linear]), state.P)
         return memory
+
+    def _linear_features(self, n_features: int) -> int:
+        return n_features if self.linear and n_features <= _WIDEST else 0
 
     def _shapes(self, n_features: int, n_outputs: int, linear: int) -> dict[str, tuple[int, ...]]:
         M = self.buffer
@@ -307,6 +320,30 @@ class Adaptive(Learner):
             self._extend_scale(new, d)
         pack(P, np.arange(last + 1), new.P)
         return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays."""
+        linear = self._linear_features(n_features)
+        return AdaptiveState, self._shapes(n_features, n_outputs, linear)
+
+    def limits(self, view: AdaptiveState) -> list[Limit]:
+        """Give the bounds of the counts, and of the levels that events go by."""
+        counts, levels = view.counts, view.levels
+        rounds, linear = counts[COUNT.rounds], self._linear_features(view.rows.shape[1])
+        return [
+            Limit("event", counts[COUNT.event], RESUME, 0),
+            Limit("number of rounds", rounds, 0, MANY),
+            Limit("number of landmarks", counts[COUNT.landmarks], 0, self.buffer),
+            Limit("width of the linear part", counts[COUNT.linear], linear, linear),
+            Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
+            Limit("begin of the means", counts[COUNT.begun], 0, rounds),
+            Limit("begin of the watch", counts[COUNT.quiet], 0, rounds),
+            Limit("shift", counts[COUNT.shifted], 0, 1),
+            Limit("number of late changes", counts[COUNT.late], 0, LATE - 1),
+            Limit("other counts", counts[COUNT.restarts :], 0, MANY),
+            Limit("watch", levels[LEVEL.watch], 0.0, _ALARM),
+            Limit("trust", view.trust, 0.0, 1.0),
+        ]
 
     def _extend_scale(self, state: AdaptiveState, known: int) -> None:
         """Set the scale of the features after the known ones, which were 0 in all rows."""

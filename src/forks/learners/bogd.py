@@ -36,7 +36,7 @@ from forks._simd import LANES, padded
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive
 from forks.learners._expansion import BudgetedExpansion, compare, finite_or_zero, self_value
-from forks.learners._protocol import attach, score, step, workspace
+from forks.learners._protocol import Limit, attach, score, step, workspace
 from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Vector
@@ -132,6 +132,15 @@ class BOGD(BudgetedExpansion):
         memory = super().init(n_features, n_outputs, rng)
         self.view(memory).factor[0] = 1.0
         return memory
+
+    def limits(self, view: BOGDState) -> list[Limit]:
+        """Give the bounds of the counts, and of what draws are made by."""
+        return [
+            *super().limits(view),
+            Limit("place of the largest coefficient", view.counts[2], 0, self.budget - 1),
+            Limit("common factor", view.factor, 0.0, math.inf),
+            Limit("roots", view.roots, 0.0, _LARGEST_ROOT),
+        ]
 
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""

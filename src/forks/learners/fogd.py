@@ -32,7 +32,17 @@ from forks.features.fourier import (
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import positive, whole
 from forks.learners._linear import linear_scores, linear_step
-from forks.learners._protocol import Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    EVENT,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.losses import Hinge, Loss, check_loss
 from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
@@ -82,17 +92,28 @@ class FOGD(Learner):
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Draw the frequencies; w = 0."""
-        shapes = {
+        memory = allocate(FOGDState, self.shapes(n_features, n_outputs))
+        state = self.view(memory)
+        draw(self.kernel, state.frequencies, self.size(), rng)
+        state.random[:] = rng.integers(2**63, size=1)
+        return memory
+
+    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the state."""
+        return {
             "counts": (1,),
             **frequency_shapes("frequencies", n_features, self.size()),
             "w": (n_outputs, 2 * padded(self.size())),
             "random": (1,),
         }
-        memory = allocate(FOGDState, shapes)
-        state = self.view(memory)
-        draw(self.kernel, state.frequencies, self.size(), rng)
-        state.random[:] = rng.integers(2**63, size=1)
-        return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays."""
+        return FOGDState, self.shapes(n_features, n_outputs)
+
+    def limits(self, view: "FOGDState") -> list[Limit]:
+        """Give the bounds of the counts."""
+        return [Limit("event", view.counts[EVENT], RESUME, 0)]
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Draw the frequencies of new features: they were 0 in all rows, which are what they were.

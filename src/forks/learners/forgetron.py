@@ -34,7 +34,7 @@ from forks.learners._expansion import (
     expansion_score,
     is_mistake,
 )
-from forks.learners._protocol import attach, score, step, workspace
+from forks.learners._protocol import MANY, Limit, attach, score, step, workspace
 from forks.linalg.vectors import dot
 from forks.typing import Counter, Vector
 
@@ -77,6 +77,14 @@ class Forgetron(BudgetedExpansion):
     def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of the state."""
         return {**super().shapes(n_features), "counts": (4,), "spent": (1,)}
+
+    def limits(self, view: ForgetronState) -> list[Limit]:
+        """Give the bounds of the counts."""
+        return [
+            *super().limits(view),
+            Limit("place of the oldest point", view.counts[2], 0, self.budget - 1),
+            Limit("number of mistakes", view.counts[3], 0, MANY),
+        ]
 
     def scratch_size(self, memory: Memory) -> int:
         """Count the floats that `workspace` needs."""

@@ -19,13 +19,30 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from forks._jit import finite
-from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks._memory import (
+    Memory,
+    allocate,
+    claimed_shape,
+    compiled_viewer,
+    grown,
+    viewer,
+)
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import positive
+from forks.learners._checks import is_doubled, positive
 from forks.learners._expansion import compare, finite_or_zero
-from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    EVENT,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
@@ -63,7 +80,21 @@ class KOGD(Learner):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give an empty expansion."""
         del rng  # deterministic
-        return allocate(KOGDState, _shapes(n_features, n_outputs, capacity=64))
+        return allocate(KOGDState, _shapes(n_features, n_outputs, _FIRST_CAPACITY))
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays, by the room for points."""
+        capacity = claimed_shape(KOGDState, "points.columns", memory)[-1]
+        if not is_doubled(capacity, _FIRST_CAPACITY):
+            raise ValueError(f"there is no room for {capacity} points")
+        return KOGDState, _shapes(n_features, n_outputs, capacity)
+
+    def limits(self, view: "KOGDState") -> list[Limit]:
+        """Give the bounds of the counts."""
+        return [
+            Limit("event", view.counts[EVENT], RESUME, 0),
+            Limit("number of points", view.counts[1], 0, view.points.columns.shape[1]),
+        ]
 
     def view(self, memory: Memory) -> "KOGDState":
         """Show the memory as arrays."""
@@ -109,6 +140,7 @@ class KOGDWork(NamedTuple):
 
 
 _FULL = 1  # the event
+_FIRST_CAPACITY = 64
 state_of = viewer(KOGDState)
 attach.register(KOGDRule)(compiled_viewer(KOGDState))
 

@@ -31,8 +31,23 @@ from forks.features.sketched import FeatureMap, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import not_negative, positive, whole
 from forks.learners._linear import has_loss, linear_scores, linear_step
-from forks.learners._protocol import RESUME, Learner, attach, score, step, workspace
-from forks.learners._stage_one import COUNT, Count, expansion_scores, gradient_round
+from forks.learners._protocol import (
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
+from forks.learners._stage_one import (
+    COUNT,
+    Count,
+    count_limits,
+    expansion_scores,
+    gradient_round,
+)
 from forks.losses import Hinge, Loss, check_loss
 from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
@@ -99,15 +114,26 @@ class NOGD(Learner):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give the memory of a learner that has seen nothing."""
         del rng  # deterministic
+        return allocate(NOGDState, self.shapes(n_features, n_outputs))
+
+    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the state."""
         width = padded(self.n_components())
-        shapes = {
+        return {
             "counts": (len(Count._fields),),
             **point_shapes("points", n_features, self.budget),
             "alpha": (n_outputs, padded(self.budget)),
             "Z": (self.budget, width),
             "w": (n_outputs, width),
         }
-        return allocate(NOGDState, shapes)
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays."""
+        return NOGDState, self.shapes(n_features, n_outputs)
+
+    def limits(self, view: "NOGDState") -> list[Limit]:
+        """Give the bounds of the counts."""
+        return count_limits(view.counts, self.budget)
 
     def view(self, memory: Memory) -> "NOGDState":
         """Show the memory as arrays."""

@@ -43,15 +43,33 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks._memory import (
+    Memory,
+    allocate,
+    claimed_shape,
+    compiled_viewer,
+    grown,
+    viewer,
+)
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
-from forks.learners._checks import not_negative, one_of, positive, whole
+from forks.learners._checks import is_doubled, not_negative, one_of, positive, whole
 from forks.learners._expansion import compare, finite_or_zero
-from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    EVENT,
+    MANY,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.linalg.triangle import absorb, backward, border, forward
 from forks.linalg.vectors import add_multiple, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
@@ -173,12 +191,30 @@ class PROSNKONS(Learner):
     def _most(self) -> int:
         return _NO_LIMIT if self.max_points is None else int(self.max_points)
 
+    def _first_capacity(self) -> int:
+        return min(_FIRST_CAPACITY, self._most())
+
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give an empty dictionary, and seed its draws."""
-        shapes = _shapes(n_features, n_outputs, min(_FIRST_CAPACITY, self._most()))
+        shapes = _shapes(n_features, n_outputs, self._first_capacity())
         memory = allocate(PROSNKONSState, shapes)
         state_of(memory).random[:] = rng.integers(2**63, size=1)
         return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays, by the room for the dictionary."""
+        capacity = claimed_shape(PROSNKONSState, "newton", memory)[1]
+        if not is_doubled(capacity, self._first_capacity(), self._most()):
+            raise ValueError(f"there is no room for {capacity} points")
+        return PROSNKONSState, _shapes(n_features, n_outputs, capacity)
+
+    def limits(self, view: "PROSNKONSState") -> list[Limit]:
+        """Give the bounds of the counts."""
+        return [
+            Limit("event", view.counts[EVENT], RESUME, 0),
+            Limit("number of points", view.counts[1], 0, view.newton.shape[1]),
+            Limit("number of refused steps", view.counts[2], 0, MANY),
+        ]
 
     def view(self, memory: Memory) -> "PROSNKONSState":
         """Show the memory as arrays."""

@@ -35,14 +35,32 @@ from typing import NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks._memory import (
+    Memory,
+    allocate,
+    claimed_shape,
+    compiled_viewer,
+    grown,
+    viewer,
+)
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import not_negative, positive
+from forks.learners._checks import is_doubled, not_negative, positive
 from forks.learners._expansion import compare, finite_or_zero
-from forks.learners._protocol import EVENT, Learner, attach, score, step, workspace
+from forks.learners._protocol import (
+    EVENT,
+    MANY,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
 from forks.linalg.triangle import backward, border, forward
 from forks.linalg.vectors import dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
@@ -106,9 +124,30 @@ class SketchedKONS(Learner):
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Give an empty expansion, and seed its draws."""
-        memory = allocate(SketchedKONSState, _shapes(n_features, capacity=64, room=32))
+        memory = allocate(SketchedKONSState, _shapes(n_features, _FIRST_CAPACITY, _FIRST_ROOM))
         state_of(memory).random[:] = rng.integers(2**63, size=1)
         return memory
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Give the state class and the shapes of its arrays, by the room for points and rounds."""
+        if n_outputs != 1:
+            raise ValueError(f"SketchedKONS has one output, not {n_outputs}")
+        capacity = claimed_shape(SketchedKONSState, "points.columns", memory)[-1]
+        (room,) = claimed_shape(SketchedKONSState, "members", memory)
+        if not (is_doubled(capacity, _FIRST_CAPACITY) and is_doubled(room, _FIRST_ROOM)):
+            raise ValueError(f"there is no room for {capacity} points and {room} rounds")
+        return SketchedKONSState, _shapes(n_features, capacity, room)
+
+    def limits(self, view: "SketchedKONSState") -> list[Limit]:
+        """Give the bounds of the counts, and of the points that members are."""
+        capacity = view.points.columns.shape[1]
+        return [
+            Limit("event", view.counts[EVENT], RESUME, 0),
+            Limit("number of points", view.counts[1], 0, capacity),
+            Limit("number of rounds in A", view.counts[2], 0, view.members.shape[0]),
+            Limit("number of refused steps", view.counts[3], 0, MANY),
+            Limit("members", view.members, 0, capacity - 1),
+        ]
 
     def view(self, memory: Memory) -> "SketchedKONSState":
         """Show the memory as arrays."""
@@ -172,6 +211,7 @@ class SketchedKONSWork(NamedTuple):
 
 
 _FULL = 1  # the event
+_FIRST_CAPACITY, _FIRST_ROOM = 64, 32
 _LARGEST = 1e75  # rounds with larger numbers, of polynomials of huge features, teach nothing
 _ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi is rounding
 

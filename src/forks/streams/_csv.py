@@ -206,6 +206,21 @@ def _texts(
     with TextFile(path) as file:
         table = _Table(file, delimiter, names)
         table.skip_header()
-        # One flat list: 10,000 lists would keep the garbage collector busy.
-        while cells := list(chain.from_iterable(table.fields(chunk))):
-            yield {names[i]: np.array(cells[i :: len(names)]) for i in columns}
+        yield from _text_chunks(table, columns, chunk)
+
+
+def _text_chunks(table: _Table, columns: list[int], chunk: int) -> Iterator[dict[str, Any]]:
+    names = table.names
+    # One flat list: 10,000 lists would keep the garbage collector busy.
+    while cells := list(chain.from_iterable(table.fields(chunk))):
+        yield {names[i]: np.array(cells[i :: len(names)]) for i in columns}
+
+
+def open_text_table(
+    file: TextFile, delimiter: str, chunk: int
+) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """Give the header of a file that is open, and chunks of its columns as arrays of text."""
+    table = _Table(file, delimiter, [])
+    table.names = table.skip_header()
+    check_columns(file.path, table.names, table.names)
+    return table.names, _text_chunks(table, [*range(len(table.names))], chunk)

@@ -2,7 +2,9 @@
 
 import bz2
 import gzip
+import io
 import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -76,6 +78,18 @@ class TextFile:
                 raise UnicodeError("what follows is not UTF-8 text")
             self.line += 1
             yield line
+
+
+class StandardInput(TextFile):
+    """The lines of standard input."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("standard input"))
+
+    def __enter__(self) -> "StandardInput":
+        options = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+        self._file = io.TextIOWrapper(sys.stdin.buffer, **options)  # type: ignore[arg-type]
+        return self
 
 
 def is_damage(error: BaseException) -> bool:

@@ -53,14 +53,21 @@ def read_libsvm(
 
 def _chunks(path: Path, n_features: int | None, chunk: int, dense: bool | None) -> Iterator[Chunk]:
     if n_features is None:
-        n_features = _largest_index(path)
+        n_features = largest_index(path)
     with TextFile(path) as file:
-        rows = _rows(file)
-        while lines := dict(islice(rows, chunk)):
-            X, y = _parsed(file, lines, n_features)
-            if dense is None:
-                dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
-            yield (X.toarray() if dense else X), y
+        yield from libsvm_chunks(file, n_features, chunk, dense)
+
+
+def libsvm_chunks(
+    file: TextFile, n_features: int, chunk: int, dense: bool | None
+) -> Iterator[Chunk]:
+    """Give chunks (X, y) of a file that is open."""
+    rows = _rows(file)
+    while lines := dict(islice(rows, chunk)):
+        X, y = _parsed(file, lines, n_features)
+        if dense is None:
+            dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
+        yield (X.toarray() if dense else X), y
 
 
 def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
@@ -71,7 +78,7 @@ def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
             yield file.line, text
 
 
-def _largest_index(path: Path) -> int:
+def largest_index(path: Path) -> int:
     """Find the largest index, which is the last of its row; faults are left to the parser."""
     largest = -1
     with TextFile(path) as file:

@@ -9,9 +9,10 @@ import typer
 from typer.core import TyperGroup
 
 from forks import __version__
+from forks.cli._failures import check_picture, failures_in_one_line
+from forks.cli._streams import add_stream_commands
 
 _UsageError: Any = typer.BadParameter.__mro__[1]  # typer gives it no name of its own
-_PICTURES = (".pdf", ".png", ".svg")
 
 
 @contextmanager
@@ -33,29 +34,20 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
 
-@contextmanager
-def _failures_in_one_line(bad_input: int = 1, missing_file: int = 1) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ImportError, ValueError) as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        if isinstance(error, FileNotFoundError):
-            raise typer.Exit(missing_file) from None
-        raise typer.Exit(bad_input if isinstance(error, ValueError) else 1) from None
-
-
-def _group(text: str) -> typer.Typer:
+def _group(text: str, completion: bool = False) -> typer.Typer:
     return typer.Typer(
         cls=_Commands,
         help=text,
         context_settings={"help_option_names": ["-h", "--help"]},
-        add_completion=False,
+        add_completion=completion,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
 
 
-main = _group("Online kernel learning: one pass, bounded memory, microseconds per example.")
+main = _group(
+    "Online kernel learning: one pass, bounded memory, microseconds per example.", completion=True
+)
 data = _group("List the benchmark data sets, and fetch them.")
 main.add_typer(data, name="data")
 
@@ -76,22 +68,16 @@ def _options(
     pass
 
 
-def _picture(path: Path) -> Path:
-    if path.suffix.lower() not in _PICTURES:
-        raise typer.BadParameter(f"{str(path)!r} must end in one of {', '.join(_PICTURES)}.")
-    return path
-
-
 @main.command()
 def demo(
     rows: Annotated[int, typer.Option(min=1_000, help="Rows of the stream.")] = 200_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of stream and models.")] = 0,
     picture: Annotated[
-        Path, typer.Option(dir_okay=False, callback=_picture, help="File to draw to.")
+        Path, typer.Option(dir_okay=False, callback=check_picture, help="File to draw to.")
     ] = Path("forks-demo.png"),
 ) -> None:
     """Learn a drifting stream live and draw the mistake rate."""
-    with _failures_in_one_line():
+    with failures_in_one_line():
         from forks.demo import run_demo
 
         run_demo(rows=rows, seed=seed, picture=picture)
@@ -128,7 +114,7 @@ def compare(
     ] = None,
 ) -> None:
     """Play all methods on a data set, side by side."""
-    with _failures_in_one_line(bad_input=2, missing_file=2):
+    with failures_in_one_line(bad_input=2, missing_file=2):
         from forks.compare import run_compare
 
         run_compare(
@@ -163,7 +149,7 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=-1, help="Processes; -1 for one per core.")] = -1,
 ) -> None:
     """Play the paper's experiments, or one's own; goes on where it was stopped."""
-    with _failures_in_one_line(bad_input=2, missing_file=2):
+    with failures_in_one_line(bad_input=2, missing_file=2):
         from forks.reproduce.command import run_reproduce
 
         run_reproduce(what, quick=quick, output=output, jobs=jobs)
@@ -177,7 +163,7 @@ def bench(
     ] = Path("build/bench"),
 ) -> None:
     """Measure speed and growth."""
-    with _failures_in_one_line():
+    with failures_in_one_line():
         from forks.bench import main as run_bench
 
         run_bench(quick=quick, output=output)
@@ -211,7 +197,7 @@ def fetch_data(
     ] = None,
 ) -> None:
     """Fetch data sets and check their digests."""
-    with _failures_in_one_line(bad_input=2):
+    with failures_in_one_line(bad_input=2):
         from forks.streams.datasets import describe
         from forks.streams.fetch import fetch
 
@@ -244,5 +230,4 @@ def _download_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         yield show
 
 
-if __name__ == "__main__":
-    main()
+add_stream_commands(main)

@@ -1,0 +1,6 @@
+"""`python -m forks.cli`."""
+
+from forks.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Files that a run appends to, and can be taken back to the length that a checkpoint knows."""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+
+class Output:
+    """A file of lines; without a path, lines go nowhere. For use in a `with`.
+
+    Parameters
+    ----------
+    path : path or None
+    length : int or None
+        Bytes to go on after; None to begin anew.
+    """
+
+    def __init__(self, path: Path | None, length: int | None) -> None:
+        self.path = path
+        self.length = length or 0
+        self._file: BinaryIO | None = None
+        if path is None:
+            return
+        if length is None:
+            self._file = open(path, "wb")  # noqa: SIM115  closed in __exit__
+            return
+        there = path.stat().st_size if path.exists() else -1
+        if there < self.length:
+            have = "is not there" if there < 0 else f"has {there:,} bytes"
+            raise ValueError(f"{path} {have}, but the checkpoint goes on after {length:,} bytes")
+        file = self._file = open(path, "r+b")  # noqa: SIM115
+        file.truncate(self.length)
+        file.seek(self.length)
+
+    def __enter__(self) -> "Output":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, text: str) -> None:
+        """Append text."""
+        if self._file is not None:
+            data = text.encode()
+            self._file.write(data)
+            self.length += len(data)
+
+    def flush(self, to_disk: bool) -> None:
+        """Hand all lines to the system, or bring them to the disk."""
+        if self._file is not None:
+            self._file.flush()
+            if to_disk:
+                os.fsync(self._file.fileno())

@@ -1,0 +1,202 @@
+"""Files that are not what they should be: one error that names file and reason, nothing loaded."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as save_tensors
+
+import forks
+from forks import FORKSClassifier, ModelFileError, OnlineKernelClassifier
+from forks.estimators._saved import as_bytes, from_bytes
+from forks.files import pack, unpack
+from forks.kernels import Gaussian
+from forks.learners import RBP
+from forks.learners.catalogue import CATALOGUE, Setting
+from oracle_streams import made_up
+
+WIDTH = 5
+X, Y = made_up(160, WIDTH, 0)
+
+
+def small_model():
+    return OnlineKernelClassifier(RBP(budget=5), random_state=0).fit(X[:60], Y[:60])
+
+
+def hostile(data, change):
+    """A file whose content was changed, with a digest that fits."""
+    header, arrays = unpack("made", data)
+    change(header, arrays)
+    for name in ("format", "version"):
+        header.pop(name)
+    return pack(header, arrays, header.pop("library"))
+
+
+def test_every_damaged_byte_is_found(tmp_path):
+    path = tmp_path / "model.forks"
+    small_model().save(path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(0)
+    places = [*range(0, len(data), 97), *rng.integers(0, len(data), 50), len(data) - 1]
+    for at in places:
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError, match=r"model\.forks cannot be loaded"):
+            forks.load(path)
+
+
+def test_every_file_cut_short_is_found(tmp_path):
+    path = tmp_path / "model.forks"
+    data = as_bytes(small_model())
+    for length in [*range(0, 20), *range(20, len(data), 211), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(ModelFileError, match=r"model\.forks cannot be loaded"):
+            forks.load(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04" + bytes(200),
+        b"-1 1:0.5 2:0.25\n" * 50,
+        bytes(1000),
+        b"\xff" * 1000,
+        save_tensors({"weight": np.zeros(3)}),
+        save_tensors({"weight": np.zeros(3)}, {"forks": "[" * 100_000}),
+        save_tensors({"weight": np.zeros(3)}, {"forks": '{"format": "forks-model"}'}),
+        save_tensors({"weight": np.zeros(3)}, {"forks": '"text"'}),
+    ],
+)
+def test_foreign_files(data, tmp_path):
+    (tmp_path / "other").write_bytes(data)
+    with pytest.raises(ModelFileError, match="other cannot be loaded"):
+        forks.load(tmp_path / "other")
+
+
+def test_a_pickle_is_not_run(tmp_path):
+    """Loading runs no code: what would run in a pickle does not."""
+    trap = tmp_path / "trap"
+    code = f"cos\nsystem\n(S'touch {trap}'\ntR."
+    (tmp_path / "model").write_bytes(code.encode())
+    with pytest.raises(ModelFileError):
+        forks.load(tmp_path / "model")
+    assert not trap.exists()
+
+
+def test_no_file_and_a_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        forks.load(tmp_path / "nowhere")
+    with pytest.raises(IsADirectoryError):
+        forks.load(tmp_path)
+
+
+def test_a_newer_file_says_so():
+    header, arrays = unpack("here", as_bytes(small_model()))
+    text = json.dumps({**header, "version": 2, "library": "9.1"})
+    with pytest.raises(ModelFileError, match=r"version 2 .* forks 9\.1; .* up to 1"):
+        from_bytes("here", save_tensors(arrays, {"forks": text}))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda h, a: h.update(estimator="os.system"), "no estimator"),
+        (lambda h, a: h.update(estimator="FORKSRegressor"), "parameters"),
+        (lambda h, a: h.update(more=1), "too much"),
+        (lambda h, a: h["parameters"].pop("learner"), "too little"),
+        (lambda h, a: h["parameters"]["learner"].update(kind="Popen"), "no part 'Popen'"),
+        (lambda h, a: h["parameters"]["learner"].update(args="ls"), "fields of RBP"),
+        (lambda h, a: h["parameters"]["learner"].update(budget=-1), "budget must be"),
+        (lambda h, a: h["parameters"]["learner"].update(budget=[1]), "stands for nothing"),
+        (lambda h, a: h["parameters"].update(random_state={"kind": "RandomState"}), "RandomState"),
+        (lambda h, a: h["fitted"].pop("rounds"), "too little"),
+        (lambda h, a: h["fitted"].update(learner=None), "no learner"),
+        (lambda h, a: h["fitted"].update(n_features=6), "floats"),
+        (lambda h, a: h["fitted"].update(n_features=10**15), "floats"),
+        (lambda h, a: h["fitted"].update(n_features=True), "n_features is True"),
+        (lambda h, a: h["fitted"].update(n_outputs=3), "3 outputs for 2 classes"),
+        (lambda h, a: h["fitted"].update(rounds=-1), "rounds is -1"),
+        (lambda h, a: h["fitted"]["learner"].update(budget=10**17), "floats"),
+        (lambda h, a: h["fitted"]["learner"].update(budget=10**30), "floats"),
+        (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth=-1.0), "bandwidth"),
+        (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth="x"), "bandwidth"),
+        (lambda h, a: h["fitted"].update(feature_names=["a"]), "1 feature names"),
+        (lambda h, a: h["fitted"].update(feature_names=[1] * 5), "no text"),
+        (lambda h, a: h["fitted"]["classes"].update(values=[1.0, -1.0]), "not sorted"),
+        (lambda h, a: h["fitted"]["classes"].update(values=[1.0]), "fewer than two"),
+        (lambda h, a: h["fitted"]["classes"].update(values=["1", "2"]), "not all of type"),
+        (lambda h, a: h["fitted"]["classes"].update(dtype="<U1000000000"), "no type"),
+        (lambda h, a: h["fitted"]["classes"].update(dtype="object"), "not all of type"),
+        (lambda h, a: h["fitted"].update(median={}), "median"),
+        (lambda h, a: a.pop("engine.0.ints"), "engine.0.ints"),
+        (lambda h, a: a.update({"engine.1.ints": np.zeros(1)}), "no place"),
+        (lambda h, a: a.update({"engine.0.ints": a["engine.0.ints"].astype(float)}), "float64"),
+        (lambda h, a: a.update({"engine.0.ints": a["engine.0.ints"][:-1]}), "integers"),
+        (lambda h, a: a.update({"engine.0.ints": a["engine.0.ints"][:3]}), "integers"),
+        (lambda h, a: a.update({"engine.0.floats": a["engine.0.floats"][:, None]}), "shape"),
+    ],
+)  # fmt: skip
+def test_content_that_cannot_be(change, reason):
+    data = hostile(as_bytes(small_model()), change)
+    with pytest.raises(ModelFileError, match=rf"here cannot be loaded: .*({reason})"):
+        from_bytes("here", data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seen": 3},
+        {"seen": -1},
+        {"seen": 1000, "last": 2000},
+        {"metric": "cosine"},
+        {"sparse": True},
+        {"more": 1},
+    ],
+)
+def test_a_median_rule_that_cannot_be(change):
+    model = FORKSClassifier(rank=2, budget=20, random_state=0)
+    model.partial_fit(X[:5], Y[:5], classes=[-1, 1])
+    data = hostile(as_bytes(model), lambda header, _: header["fitted"]["median"].update(change))
+    with pytest.raises(ModelFileError):
+        from_bytes("here", data)
+
+
+def test_class_counts_that_cannot_be():
+    model = FORKSClassifier(class_weight="balanced").fit(X[:20], Y[:20])
+    for counts in (None, [1.0], [1.0, -1.0], ["a", "b"], [1e300, 1.0]):
+
+        def change(header, _, counts=counts):
+            header["fitted"]["class_counts"] = counts
+
+        data = hostile(as_bytes(model), change)
+        with pytest.raises(ModelFileError, match="class counts"):
+            from_bytes("here", data)
+
+
+@pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
+@pytest.mark.parametrize("learned", [30, 130])
+def test_no_integer_leads_compiled_code_astray(method, learned):
+    """Whatever an integer says, the file is refused, or the model works without harm."""
+    learner = method.make(Setting(Gaussian(1.5), 8, 160))
+    model = OnlineKernelClassifier(learner, random_state=0).fit(X[:learned], Y[:learned])
+    data = as_bytes(model)
+    ints = unpack("", data)[1]["engine.0.ints"]
+    few = np.unique(np.r_[: min(len(ints), 90), len(ints) - 1])
+    accepted = 0
+    for at in few:
+        for value in (-1, -(2**62), 2**31, 2**62, 2**63 - 1, int(ints[at]) + 1, 10**6):
+
+            def change(_, arrays, at=at, value=value):
+                arrays["engine.0.ints"][at] = value
+
+            try:
+                again = from_bytes("here", hostile(data, change)).model
+            except ModelFileError:
+                continue
+            accepted += 1
+            scores = again.decision_function(X)
+            assert scores.shape == (len(X),)
+            again.partial_fit(X[:20], Y[:20])
+    assert accepted < 0.5 * 7 * len(few)

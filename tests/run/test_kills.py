@@ -1,0 +1,98 @@
+"""Runs killed at random moments: each, resumed, ends as if it had never been killed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+FILES = ("model.forks", "predictions.csv", "metrics.jsonl", "folder/checkpoint.forks")
+
+
+def write_stream(path, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0.0, 1, -1)
+    entries = [" ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(row)) for row in X]
+    path.write_text("".join(f"{t} {e}\n" for t, e in zip(y, entries, strict=True)))
+
+
+def command(folder, stream, every, learner):
+    return [
+        sys.executable, "-m", "forks.cli", "run", str(stream),
+        "--every", str(every), "--chunk", "700", "--resume",
+        "--checkpoint", str(folder / "folder"), "--save", str(folder / "model.forks"),
+        "--predictions", str(folder / "predictions.csv"),
+        "--metrics", str(folder / "metrics.jsonl"), *learner,
+    ]  # fmt: skip
+
+
+def content(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def wait_for_learning(process, folder, before):
+    """Wait until the process writes; starting up is not what is tested."""
+    end = time.monotonic() + 60.0
+    checkpoint = folder / "folder" / "checkpoint.forks"
+    while process.poll() is None and time.monotonic() < end:
+        now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
+        if now != before:
+            return
+        time.sleep(0.001)
+
+
+def killed_run(folder, arguments, rng, longest):
+    """Start a run and kill it at a random moment; tell whether it was killed."""
+    checkpoint = folder / "folder" / "checkpoint.forks"
+    before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for_learning(process, folder, before)
+    time.sleep(rng.uniform(0.0, longest))
+    process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def play(tmp_path, rows, every, kills, learner, longest, again=0.6):
+    stream = tmp_path / "stream"
+    write_stream(stream, rows)
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    subprocess.run(command(whole, stream, every, learner), check=True, capture_output=True)
+    expected = content(whole)
+    rng, killed, folder, number = random.Random(0), 0, None, 0
+    while killed < kills:
+        if folder is None:
+            folder, number = tmp_path / f"run{number}", number + 1
+            folder.mkdir()
+        if killed_run(folder, command(folder, stream, every, learner), rng, longest):
+            killed += 1
+            if rng.random() < again and killed < kills:  # to be killed again, later on
+                continue
+        subprocess.run(command(folder, stream, every, learner), check=True, capture_output=True)
+        assert content(folder) == expected
+        assert sorted(os.listdir(folder / "folder")) == ["checkpoint.forks"]
+        folder = None
+    return killed
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_few_kills(tmp_path):
+    learner = ["--learner", "FOGD", "--set", "budget=5"]
+    assert play(tmp_path, 3000, 50, kills=3, learner=learner, longest=0.1, again=1.0) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize(
+    "learner",
+    [[], ["--learner", "SkeGD", "--set", "update_cycle=7"]],
+    ids=["default", "SkeGD"],
+)
+def test_fifty_kills(tmp_path, learner):
+    """A checkpoint every 20 rows: writing takes most of the time, and is what is killed most."""
+    assert play(tmp_path, 4000, 20, kills=50, learner=learner, longest=1.0) == 50

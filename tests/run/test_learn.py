@@ -1,0 +1,154 @@
+"""`forks.run.learn`: outputs and checkpoints from Python."""
+
+import json
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import forks
+from forks import FORKSClassifier, FORKSRegressor, ModelFileError, OnlineKernelClassifier
+from forks.estimators._saved import as_bytes
+from forks.learners import RBP
+from forks.run import learn
+from forks.run._interrupts import whole
+from oracle_streams import made_up
+
+X, Y = made_up(500, 5, 0)
+
+
+def chunks(size=90, n=500):
+    return [(X[a : min(a + size, n)], Y[a : min(a + size, n)]) for a in range(0, n, size)]
+
+
+def small():
+    return OnlineKernelClassifier(RBP(budget=10), random_state=0)
+
+
+def outputs(folder):
+    folder.mkdir(exist_ok=True)
+    return {
+        "predictions": folder / "p.csv",
+        "metrics": folder / "m.jsonl",
+        "checkpoint": folder / "c",
+    }
+
+
+def test_records_and_predictions_are_those_of_the_model(tmp_path):
+    end = learn(small(), chunks(), every=200, **outputs(tmp_path))
+    plain = small()
+    scores = plain.prequential(X, Y)
+    wrong = plain.labels_of(scores) != Y
+    assert as_bytes(end.model) == as_bytes(plain)
+    records = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert [record["rows"] for record in records] == [200, 400, 500]
+    assert [record["mistakes"] for record in records] == [wrong[:n].sum() for n in (200, 400, 500)]
+    assert end.figures == records[-1]
+    assert end.curve["rows"].tolist() == [200, 400, 500]
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert lines[0] == "row,prediction,score,label"
+    table = np.loadtxt(lines[1:], delimiter=",")
+    np.testing.assert_array_equal(table[:, 0], np.arange(1, 501))
+    np.testing.assert_array_equal(table[:, 2], scores)
+    np.testing.assert_array_equal(table[:, 3], Y)
+    assert forks.load(tmp_path / "c" / "checkpoint.forks").n_rounds_ == 500
+
+
+class Stopped(Exception):
+    pass
+
+
+def broken(parts, after):
+    for number, part in enumerate(parts):
+        if number == after:
+            raise Stopped
+        yield part
+
+
+@pytest.mark.parametrize("model", [small, FORKSClassifier, FORKSRegressor])
+@pytest.mark.parametrize("size", [37, 90, 500])
+def test_a_broken_run_goes_on(model, size, tmp_path):
+    expected = learn(model(), chunks(), every=60, **outputs(tmp_path / "whole"))
+    there = outputs(tmp_path / "broken")
+    for after in (0, 1, 3, 5, 9):  # the same stream from the beginning, and further each time
+        with pytest.raises(Stopped):
+            learn(model(), broken(chunks(37), after), every=60, resume=True, **there)
+    end = learn(model(), chunks(size), every=60, resume=True, **there)
+    assert end.figures == expected.figures
+    assert as_bytes(end.model) == as_bytes(expected.model)
+    for name in ("p.csv", "m.jsonl", "c/checkpoint.forks"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    again = learn(model(), chunks(size), every=60, resume=True, **there)  # nothing is left to do
+    assert again.figures == expected.figures
+    assert (tmp_path / "broken/p.csv").read_bytes() == (tmp_path / "whole/p.csv").read_bytes()
+
+
+def test_an_interrupt_is_noted_at_the_row_that_was_reached(tmp_path):
+    there = outputs(tmp_path / "broken")
+
+    def stream():
+        yield from chunks(70)[:3]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(small(), stream(), every=1000, **there)
+    assert forks.load(there["checkpoint"] / "checkpoint.forks").n_rounds_ == 210
+    learn(small(), chunks(), every=1000, resume=True, **there)
+    learn(small(), chunks(), every=1000, **outputs(tmp_path / "whole"))
+    for name in ("p.csv", "m.jsonl", "c/checkpoint.forks"):
+        assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_interrupts_wait_for_the_end_of_what_is_whole():
+    done = []
+
+    def work():
+        with whole():
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    thread = threading.Thread(target=lambda: whole().__enter__())
+    thread.start()
+    thread.join()
+
+
+def test_what_cannot_be_resumed(tmp_path):
+    there = outputs(tmp_path)
+    learn(small(), chunks(n=200), every=100, **there)
+    with pytest.raises(ValueError, match="there already"):
+        learn(small(), chunks(), every=100, **there)
+    with pytest.raises(ValueError, match="another every"):
+        learn(small(), chunks(), every=50, resume=True, **there)
+    other = OnlineKernelClassifier(RBP(budget=11), random_state=0)
+    with pytest.raises(ValueError, match="another model"):
+        learn(other, chunks(), every=100, resume=True, **there)
+    with pytest.raises(ValueError, match="another note"):
+        learn(small(), chunks(), every=100, resume=True, note={"file": "b"}, **there)
+    with pytest.raises(ValueError, match="100 rows, but the checkpoint has learned 200"):
+        learn(small(), chunks(n=100), every=100, resume=True, **there)
+    with pytest.raises(ValueError, match="needs the folder"):
+        learn(small(), chunks(), resume=True)
+    there["predictions"].write_text("")
+    with pytest.raises(ValueError, match="has 0 bytes, but the checkpoint goes on after"):
+        learn(small(), chunks(), every=100, resume=True, **there)
+    path = there["checkpoint"] / "checkpoint.forks"
+    small().save(path)
+    with pytest.raises(ModelFileError, match="no checkpoint"):
+        learn(small(), chunks(), every=100, resume=True, **there)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(ModelFileError, match="cut short"):
+        learn(small(), chunks(), every=100, resume=True, **there)
+
+
+def test_bad_streams():
+    with pytest.raises(ValueError, match="no rows"):
+        learn(small(), [])
+    with pytest.raises(ValueError, match="row 4: the label 7 is not among the classes -1, 1"):
+        learn(small(), [(X[:5], [1, -1, 1, 7, 1])], classes=[-1, 1])
+    with pytest.raises(ValueError, match="every"):
+        learn(small(), chunks(), every=0)

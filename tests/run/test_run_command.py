@@ -1,0 +1,310 @@
+"""`forks run`, `forks predict` and `forks info` on files of one's own."""
+
+import csv
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import forks
+from forks.cli import main
+from forks.estimators._saved import read
+from forks.learners.catalogue import CATALOGUE
+from forks.streams.tables import InputFile
+from oracle_streams import made_up
+
+X, Y = made_up(400, 3, 0)
+COLOURS = np.random.default_rng(0).choice(["red", "green", 'dark, "blue"'], 400)
+
+
+def call(*arguments, **options):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], **options)
+
+
+def checked(*arguments, **options):
+    result = call(*arguments, **options)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments, status=2, **options):
+    result = call(*arguments, **options)
+    assert result.exit_code == status, result.output
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    return result.stderr
+
+
+def write_table(path, columns, delimiter=","):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def table():
+    label = np.where(Y > 0, "yes", "no")
+    return {"a": X[:, 0], "colour": COLOURS, "b": X[:, 1], "label": label, "c": X[:, 2]}
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    return write_table(tmp_path / "t.csv", table())
+
+
+@pytest.fixture
+def libsvm_file(tmp_path):
+    rows = [" ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x.tolist())) for x in X]
+    text = "".join(f"{int(y)} {row}\n" for y, row in zip(Y, rows, strict=True))
+    (tmp_path / "t.svm").write_text(text)
+    return tmp_path / "t.svm"
+
+
+def lines_of(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_libsvm_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
+    model, out = tmp_path / "m", tmp_path / "p.csv"
+    result = checked("run", libsvm_file, "--save", model, "--predictions", out)
+    plain = forks.FORKSClassifier(random_state=0)
+    scores = plain.prequential(X, Y)
+    mistakes = np.mean(plain.labels_of(scores) != Y)
+    assert f"400 rows, {mistakes:.2%} mistakes" in result.stdout
+    lines = lines_of(out)
+    assert lines[0] == ["row", "prediction", "score", "label"]
+    assert [line[0] for line in lines[1:]] == [str(n) for n in range(1, 401)]
+    assert {line[1] for line in lines[1:]} == {"-1", "1"}
+    np.testing.assert_array_equal([float(line[2]) for line in lines[1:]], scores)
+    np.testing.assert_array_equal(forks.load(model).predict(X), plain.predict(X))
+
+
+def test_text_columns_are_hashed_as_documented(csv_file):
+    with InputFile(str(csv_file), label="label", hash_bits=3) as file:
+        (rows,) = file.chunks()
+    assert file.input.numbers == ("a", "b", "c")
+    assert file.input.categorical == ("colour",)
+    np.testing.assert_array_equal(rows.X[:, :3], X)
+    for x, colour in zip(rows.X[:, 3:], COLOURS, strict=True):
+        digest = hashlib.blake2b(f"colour={colour}".encode(), digest_size=8).digest()
+        number = int.from_bytes(digest, "little")
+        expected = np.zeros(8)
+        expected[number % 8] = 1.0 if number >= 2**63 else -1.0
+        np.testing.assert_array_equal(x, expected)
+    with InputFile(str(csv_file), label="label", hash_bits=12) as file:  # wide: sparse
+        (wide,) = file.chunks()
+    assert wide.X.nnz <= 4 * 400
+
+
+def test_a_model_reads_later_files_as_the_first(csv_file, tmp_path):
+    model = tmp_path / "m.forks"
+    checked("run", csv_file, "--label", "label", "--hash-bits", 4, "--save", model)
+    assert read(model).note["input"]["categorical"] == ["colour"]
+    with_labels = checked("predict", model, csv_file)
+    # Columns in another order, one more, no labels, and colours that look like numbers:
+    # what the first file told holds.
+    columns = {"more": np.arange(400), **table()}
+    other = {name: columns[name] for name in ("c", "b", "more", "colour", "a")}
+    without = checked("predict", model, write_table(tmp_path / "other.csv", other))
+    ours = [line.rsplit(",", 1)[0] for line in with_labels.stdout.splitlines()]
+    assert without.stdout.splitlines() == ours
+    other["colour"] = np.arange(400)
+    numbers = write_table(tmp_path / "numbers.tsv", other, "\t")
+    checked("predict", model, numbers, "--format", "tsv", "--output", tmp_path / "out.csv")
+    assert len(lines_of(tmp_path / "out.csv")) == 401
+    del other["b"]
+    fault = refused("predict", model, write_table(tmp_path / "less.csv", other))
+    assert "less.csv has no column 'b'" in fault
+    checked("run", csv_file, "--model", model, "--save", model)  # the same rows once more
+    assert forks.load(model).n_rounds_ == 800
+
+
+def test_standard_input_is_a_file(csv_file, libsvm_file, tmp_path):
+    for path, options in ((libsvm_file, ["--features", 3]), (csv_file, ["--label", "label"])):
+        kind = {".svm": "libsvm", ".csv": "csv"}[path.suffix]
+        a, b = tmp_path / "a", tmp_path / "b"
+        checked("run", path, *options, "--save", a)
+        checked("run", "-", "--format", kind, *options, "--save", b, input=path.read_bytes())
+        assert a.read_bytes() == b.read_bytes()
+    assert "--features" in refused("run", "-", "--format", "libsvm", input=b"1 1:1\n")
+    assert "--format" in refused("run", "-", input=b"1 1:1\n")
+
+
+def test_parquet(csv_file, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({name: list(values) for name, values in table().items()}), path)
+    for source, out in ((path, "a"), (csv_file, "b")):
+        checked("run", source, "--label", "label", "--predictions", tmp_path / out)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_several_classes_and_regression(tmp_path):
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    path = write_table(tmp_path / "three.csv", {"a": X[:, 0], "b": X[:, 1], "y": three})
+    out = tmp_path / "p.csv"
+    checked("run", path, "--predictions", out)
+    assert lines_of(out)[0] == ["row", "prediction", "score 0", "score 1", "score 2", "label"]
+    path = write_table(tmp_path / "numbers.csv", {"a": X[:, 0], "b": X[:, 1], "y": X[:, 2]})
+    metrics = tmp_path / "m.jsonl"
+    result = checked("run", path, "--predictions", out, "--metrics", metrics, "--every", 100)
+    assert "root mean squared error" in result.stdout
+    lines = lines_of(out)
+    assert lines[0] == ["row", "prediction", "label"]
+    errors = np.array([float(line[1]) - float(line[2]) for line in lines[1:]])
+    records = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert [record["rows"] for record in records] == [100, 200, 300, 400]
+    assert records[-1]["root_mean_squared_error"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    words = write_table(tmp_path / "words.csv", {"a": X[:, 0], "y": np.where(Y > 0, "p", "q")})
+    assert "labels are text" in refused("run", words, "--task", "regression")
+
+
+@pytest.mark.parametrize("method", ["KOGD", "RBP", "FOGD", "PROS-N-KONS budgeted"])
+def test_any_learner_with_its_parameters(method, libsvm_file, tmp_path):
+    checked(
+        "run", libsvm_file, "--learner", method, "--set", "bandwidth=2", "--save", tmp_path / "m"
+    )
+    assert forks.load(tmp_path / "m").learner_.kernel.bandwidth == 2.0
+
+
+def test_every_method_of_the_catalogue_can_be_asked_for():
+    from forks.run._models import make_model
+
+    for method in CATALOGUE:
+        assert make_model("classification", method.name, {}, 0, X).learner is not None
+        if method.regression:
+            assert make_model("regression", method.name, {}, 0, X).learner is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--learner", "perceptron"], "no method 'perceptron'"),
+        (["--set", "budget"], "key=value"),
+        (["--set", "bugdet=3"], "no 'bugdet'"),
+        (["--learner", "RBP", "--set", "loss=cubic"], "loss must be one of"),
+        (["--learner", "RBP", "--task", "regression"], "classification only"),
+        (["--task", "ranking"], "--task must be one of"),
+        (["--classes", "1,x"], "--classes must be numbers"),
+        (["--classes", "1,2"], "row 1: the label -1 is not among the classes 1, 2; --classes"),
+        (["--format", "xml"], "--format must be one of"),
+        (["--missing", "mean"], "--missing must be one of"),
+        (["--resume"], "--resume needs --checkpoint"),
+        (["--model", "nowhere"], "nowhere"),
+        (["--features", "2"], "index 3 is larger than n_features"),
+    ],
+)
+def test_bad_options_are_one_line_and_status_2(options, fault, libsvm_file, tmp_path):
+    first = libsvm_file.read_text().splitlines(keepends=True)
+    first.sort(key=lambda line: line.startswith("1"))  # a label of -1 first
+    libsvm_file.write_text("".join(first))
+    assert fault in refused("run", libsvm_file, *options, "--predictions", tmp_path / "p.csv")
+
+
+def test_bad_files_are_one_line_and_status_2(tmp_path):
+    columns = {"a": [1.0, 2.0, 3.0], "y": [0, 1, 0]}
+    path = write_table(tmp_path / "t.csv", columns)
+    assert "no column 'z'; it has a, y" in refused("run", path, "--label", "z")
+    assert "no file" in refused("run", tmp_path / "nowhere.csv")
+    columns["a"] = [1.0, "", 3.0]
+    write_table(path, columns)
+    assert "t.csv, row 2, column 'a': the cell is empty" in refused("run", path)
+    checked("run", path, "--missing", "zero")
+    columns["a"] = [1.0, "inf", 3.0]
+    write_table(path, columns)
+    assert "row 2, column 'a': 'inf' is not a finite number" in refused("run", path)
+    columns = {"a": [1.0, 2.0, 3.0], "y": [0, "", 0]}
+    assert "row 2, column 'y'" in refused("run", write_table(path, columns))
+    columns = {"a": [1, 2, 3, "x"], "y": [0, 1, 0, 1]}
+    write_table(path, columns)
+    assert "row 4, column 'a': 'x'" in refused("run", path, "--chunk", 2)
+    columns = {"a": [1, 2, 3, 4], "y": [0, 1, 0, 2]}
+    write_table(path, columns)
+    assert "t.csv, row 4: the label 2 is not among" in refused("run", path, "--chunk", 2)
+    checked("run", path, "--chunk", 2, "--classes", "0,1,2")
+    path.write_text("a,y\n")
+    assert "t.csv has no rows" in refused("run", path)
+    path.write_text("")
+    assert "t.csv is empty" in refused("run", path)
+    model = tmp_path / "m"
+    model.write_bytes(b"no model")
+    assert "m cannot be loaded" in refused("predict", model, path)
+    assert "m cannot be loaded" in refused("info", model)
+
+
+def test_a_full_disk_is_status_1(libsvm_file):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full here")
+    fault = refused("run", libsvm_file, "--predictions", "/dev/full", status=1)
+    assert "No space left" in fault
+
+
+def test_info(libsvm_file, tmp_path):
+    model, folder = tmp_path / "m", tmp_path / "c"
+    checked("run", libsvm_file, "--learner", "RBP", "--save", model, "--checkpoint", folder)
+    told = json.loads(checked("info", model, "--json").stdout)
+    assert told["estimator"] == "OnlineKernelClassifier"
+    assert told["learner"]["kind"] == "RBP"
+    assert told["classes"] == ["-1", "1"]
+    assert told["features"] == 3
+    assert told["rounds"] == 400
+    assert told["stored_points"] == forks.load(model).n_points_
+    assert told["bytes"] == model.stat().st_size
+    assert told["library"] == forks.__version__
+    assert told["input"]["format"] == "libsvm"
+    text = checked("info", model).stdout
+    assert "RBP(kernel=Gaussian(bandwidth=" in text
+    assert json.loads(checked("info", folder, "--json").stdout)["run"]["rows"] == 400
+
+
+def test_a_picture(libsvm_file, tmp_path):
+    pytest.importorskip("matplotlib")
+    checked("run", libsvm_file, "--every", 50, "--plot", tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes()[1:4] == b"PNG"
+    assert call("run", libsvm_file, "--plot", tmp_path / "p.txt").exit_code == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+def test_ctrl_c_writes_a_checkpoint_and_ends_with_130(libsvm_file, tmp_path):
+    text = libsvm_file.read_text()
+    folder, out = tmp_path / "c", tmp_path / "p.csv"
+    options = ["--features", "3", "--learner", "RBP", "--every", "1000", "--chunk", "100"]
+    common = [sys.executable, "-m", "forks.cli", "run", "-", "--format", "libsvm", *options]
+    command = [*common, "--checkpoint", str(folder), "--predictions", str(out)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdin.write("".join(text.splitlines(keepends=True)[:250]))
+    process.stdin.flush()
+    end = time.monotonic() + 60
+    while not out.exists() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(1.0)  # it has learned what came, and waits for more
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume goes on" in stderr
+    assert forks.load(folder / "checkpoint.forks").n_rounds_ in (100, 200)
+    resumed = subprocess.run([*command, "--resume"], input=text, text=True, check=False)
+    assert resumed.returncode == 0
+    whole = [*common, "--predictions", str(tmp_path / "whole.csv")]
+    subprocess.run(whole, input=text, text=True, check=True, capture_output=True)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_help_and_completion():
+    text = checked("run", "--help").stdout
+    for option in ("--label", "--resume", "--checkpoint", "--every", "--save", "--set"):
+        assert option in text
+    assert "Exit status" in text
+    assert "--install-completion" in checked("--help").stdout
+    environment = {"_FORKS_COMPLETE": "complete_bash", "COMP_WORDS": "forks ru", "COMP_CWORD": "1"}
+    shown = CliRunner().invoke(main, [], env=environment, prog_name="forks")
+    assert "run" in shown.output.split()
