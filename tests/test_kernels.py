@@ -265,8 +265,9 @@ def test_a_kernel_of_ones_own_is_never_stored_on_disk():
             assert function.over(rule) is getattr(function, version)
         assert _kernel_block.over(kernel) is getattr(_kernel_block, version)
     engine = Engine(KOGD(kernel=Cauchy()), 2, 1, np.random.default_rng(0))
-    assert engine._run is run.fresh
-    assert engine._score_rows is score_rows.fresh
+    engine.learn(np.zeros((1, 2)), np.ones((1, 1)))
+    compiled = [[str(types) for types in version.signatures] for version in (run.fresh, run.stored)]
+    assert [any("Cauchy" in types for types in each) for each in compiled] == [True, False]
     assert not any("Cauchy" in str(signature) for signature in run.stored.signatures)
 
 

@@ -213,7 +213,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         engine = self._engine
         if engine is None:
             return False
-        return self._answers[engine.score_row(self._index.row(x)).item() >= 0.0]
+        return self._answers[engine.score_row(self._index.row(x)) >= 0.0]
 
     def predict_proba_one(  # type: ignore[override]
         self, x: dict[Any, Any]
@@ -225,8 +225,8 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         negative, positive = self._answers
         if self._engine is None:
             return {negative: 0.5, positive: 0.5}
-        scores = self._engine.score_row(self._index.row(x))
-        p = float(_probability(self._configuration, scores)[0, 0])
+        score = self._engine.score_row(self._index.row(x))
+        p = float(_probability(self._configuration, np.array([[score]]))[0, 0])
         return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -470,7 +470,7 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
         """Predict the target of a dict of features: before the first target, 0."""
         if self._engine is None:
             return 0.0
-        score: float = self._engine.score_row(self._index.row(x)).item()
+        score: float = self._engine.score_row(self._index.row(x))
         return score
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:

@@ -192,23 +192,24 @@ class Engine:
             self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
         return scores
 
+    # One row at a time, where a microsecond counts: `play_row` and `score_row` take a row as a
+    # chunk of one, and `learn_one` and `predict_one` a vector.
+
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
         """Play one round on a dense row; the fast path for a single output."""
-        return float(self._in_turn(self._learn_one, x, y, weight))
+        return float(self._in_turn(self._learn_vector, x, y, weight))
 
     def predict_one(self, x: Vector) -> float:
         """Score one dense row; the fast path for a single output."""
-        return float(self._in_turn(self._predict_one, x))
+        return float(self._in_turn(self._score_vector, x))
 
-    def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> Matrix:
+    def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> None:
         """Play one round on a chunk of one dense row."""
-        scores: Matrix = self._in_turn(self._play_row, row, y, weight)
-        return scores
+        self._in_turn(self._play, row, y, weight)
 
-    def score_row(self, row: Matrix) -> Matrix:
-        """Score a chunk of one dense row."""
-        scores: Matrix = self._in_turn(self._score_row, row)
-        return scores
+    def score_row(self, row: Matrix) -> Any:
+        """Score a chunk of one dense row: a number, or a matrix of one row for several outputs."""
+        return self._in_turn(self._score, row)
 
     def _in_turn(self, action: Callable[..., Any], *arguments: Any) -> Any:
         """Do something with one row in a turn alone: what a `with` would take half a µs for."""
@@ -230,23 +231,14 @@ class Engine:
             if turns.sleepers:
                 turns.wake()
 
-    def _learn_one(self, x: Vector, y: float, weight: float) -> float:
+    def _learn_vector(self, x: Vector, y: float, weight: float) -> float:
         self._one_row[0] = x
         self._play(self._one_row, y, weight)
         return self._one_score.item()
 
-    def _predict_one(self, x: Vector) -> float:
+    def _score_vector(self, x: Vector) -> Any:
         self._one_row[0] = x
-        self._score(self._one_row)
-        return self._one_score.item()
-
-    def _play_row(self, row: Matrix, y: float | Vector, weight: float) -> Matrix:
-        self._play(row, y, weight)
-        return self._one_score.copy()
-
-    def _score_row(self, row: Matrix) -> Matrix:
-        self._score(row)
-        return self._one_score.copy()
+        return self._score(self._one_row)
 
     def _play(self, row: Matrix, y: float | Vector, weight: float) -> None:
         if self._looked_at is not self.memory.floats or self._play_one is None:
@@ -262,10 +254,11 @@ class Engine:
             self._drive_on(0, self._run, *one)
         self.rounds += 1
 
-    def _score(self, row: Matrix) -> None:
+    def _score(self, row: Matrix) -> Any:
         if self._looked_at is not self.memory.floats or self._score_one is None:
             self._score_one = self._scorer(row)
         self._score_one(row)
+        return self._one_score.item() if self.n_outputs == 1 else self._one_score.copy()
 
     # Two calls for one row, with all other arguments in their places; see also `_plain`.
 
@@ -398,16 +391,16 @@ class EngineGroup:
                 self.engines.append(copy.deepcopy(self.engines[-1]))
             self.n_outputs = n_outputs
 
-    def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> Matrix:
+    def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> None:
         """Play one round on a chunk of one dense row."""
         with self.alone():
-            pairs = zip(self.engines, y, strict=True)
-            return np.hstack([engine.play_row(row, target, weight) for engine, target in pairs])
+            for engine, target in zip(self.engines, y, strict=True):
+                engine.play_row(row, target, weight)
 
     def score_row(self, row: Matrix) -> Matrix:
-        """Score a chunk of one dense row."""
+        """Score a chunk of one dense row: a matrix of one row."""
         with self._turns.reading():
-            return np.hstack([engine.score_row(row) for engine in self.engines])
+            return np.array([[engine.score_row(row) for engine in self.engines]])
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
