@@ -10,7 +10,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow fuzz lint format bench clean
+.PHONY: help install demo test test-slow fuzz lint format bench endurance clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -49,6 +49,9 @@ format: $(STAMP)  ## format the code and mend what can be mended
 
 bench: $(STAMP)  ## measure speed and growth
 	$(BIN)/forks bench
+
+endurance: $(STAMP)  ## learn fifty million rows in one process (a quarter of an hour)
+	$(BIN)/forks bench --only endurance --output build/endurance
 
 clean:  ## remove the virtual environment, caches and what was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png

@@ -17,7 +17,7 @@ from forks.bench._clock import best_times, slope_of_upper_half
 from forks.bench._data import Stream
 from forks.bench._effort import QUICK, Effort
 from forks.bench._record import Missing, Record
-from forks.bench._runner import PARTS, Part, run
+from forks.bench._runner import LONG_PARTS, PARTS, Part, run
 from forks.streams.datasets import load
 
 
@@ -54,6 +54,10 @@ TINY = Effort(
     endless_rows=3_000,
     endless_chunk=300,
     endless_cycle=100,
+    endurance_rows=6_000,
+    endurance_concept=1_000,
+    endurance_window=2,
+    endurance_cycle=100,
     svd_updates=20,
     svd_long=40,
     svd_sizes=(60, 120),
@@ -167,6 +171,72 @@ def test_main_names_the_quick_command(tmp_path, monkeypatch):
     _runner.main(quick=True, output=tmp_path, console=_silent())
     assert seen == [QUICK]
     assert "`forks bench --quick`" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_endurance_looks_at_memory_speed_and_rounding(tmp_path):
+    records = run(LONG_PARTS, TINY, tmp_path, "forks bench --only endurance", _silent())
+    assert all(math.isfinite(record.value) for record in records)
+    value = {record.name: record.value for record in records if not record.against}
+    assert value["rows"] == 6_000
+    assert value["concepts"] == 6
+    assert value["default: new starts"] >= 3
+    assert value["FORKS: update rounds"] > 10
+    assert 0.0 < value["FORKS: orthogonality error, worst of all"] < 1e-12
+    for name in ("default", "FORKS"):
+        assert 0.0 < value[f"{name}: least eigenvalue of P / largest, least of all"] < 1.0
+    curves = {record.name for record in records if record.against == "rows"}
+    assert {"rows per second, FORKS", "mistake rate, default"} < curves
+    assert "![Endurance](endurance.png)" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_endurance_would_see_what_rounding_can_do():
+    from forks.bench.endurance import (
+        _EPSILON,
+        ADAPTIVE,
+        _covariance,
+        _ratio,
+        _ratio_of_root,
+        _runners,
+    )
+
+    X, y = _stream()
+    default, sketched = _runners(TINY)
+    for runner in (default, sketched):
+        runner.learn(X, y.reshape(-1, 1))
+        runner.look()
+        assert runner.ratios[0] > 0.0
+    state = default.engine.learner.view(default.engine.memory)
+    direction = np.linalg.eigh(_covariance(state))[1][:, -1]
+    state.late[state.counts[ADAPTIVE.late]] = 0.0
+    m, linear = state.counts[ADAPTIVE.landmarks], state.counts[ADAPTIVE.linear]
+    start = state.centre.shape[0]
+    state.late[state.counts[ADAPTIVE.late], np.r_[:m, start : start + linear + 1]] = 1e6 * direction
+    state.counts[ADAPTIVE.late] += 1
+    assert _ratio(_covariance(state)) < 0.0
+    view = sketched.engine.learner.view(sketched.engine.memory)
+    view.hot.roots[0, 0] = 0.0
+    assert _ratio_of_root(view) < _EPSILON**2
+    view.sketch.vectors_transposed[0] *= 1.0 + 1e-6
+    sketched.look()
+    assert sketched.errors[0] < 1e-12 < sketched.errors[1]
+
+
+def test_only_some_parts(monkeypatch, tmp_path):
+    def part(name):
+        return Part(name, name, "", lambda effort: [Record(name=name, value=1.0)])
+
+    monkeypatch.setattr(_runner, "PARTS", (part("a"), part("b")))
+    monkeypatch.setattr(_runner, "LONG_PARTS", (part("c"),))
+    _runner.main(quick=True, output=tmp_path, console=_silent(), only=["c", "a", "c"])
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "`forks bench --quick --only c --only a`" in report
+    assert re.findall(r"^## (.*)", report, re.MULTILINE) == ["c", "a"]
+    with pytest.raises(ValueError, match="no part 'd'; there are a, b, c"):
+        _runner.main(quick=True, output=tmp_path / "none", console=_silent(), only=["a", "d"])
+    assert not (tmp_path / "none").exists()
+    _runner.main(quick=True, output=tmp_path, console=_silent())
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (.*)", report, re.MULTILINE) == ["a", "b"]
 
 
 def test_without_data_the_reason_says_what_to_do(monkeypatch, tmp_path):

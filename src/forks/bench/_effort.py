@@ -35,6 +35,10 @@ class Effort:
     endless_rows: int = 10_000_000
     endless_chunk: int = 100_000
     endless_cycle: int = 2_000
+    endurance_rows: int = 50_000_000
+    endurance_concept: int = 100_000  # rows between two changes
+    endurance_window: int = 10  # concepts
+    endurance_cycle: int = 1_000
     svd_updates: int = 500
     svd_long: int = 50_000
     svd_sizes: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200)
@@ -61,5 +65,8 @@ QUICK = Effort(
     endless_rows=300_000,
     endless_chunk=10_000,
     endless_cycle=200,
+    endurance_rows=1_000_000,
+    endurance_concept=10_000,
+    endurance_window=5,
     svd_long=2_000,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from forks.bench import growth, tisvd
+from forks.bench import endurance, growth, tisvd
 from forks.bench._record import Record
 
 try:
@@ -56,6 +56,27 @@ def draw_endless(records: Sequence[Record]) -> Figure:
     axes.set_ylabel("MB", color=_INK)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     _finish(axes, "rows")
+    return figure
+
+
+def draw_endurance(records: Sequence[Record]) -> Figure:
+    """Memory, speed, mistakes and what rounding does, over the stream."""
+    figure, panels = _figure((9.6, 8.4), 3, 2)
+    curves = _curves(records, "rows")
+    for axes, quantity in zip(panels.ravel(), endurance.QUANTITIES, strict=False):
+        wanted = [curve for curve in curves if curve[0].startswith(quantity.name)]
+        for colour, (name, at, values) in zip(_COLOURS, wanted, strict=False):
+            label = name.removeprefix(quantity.name).removeprefix(", ") or quantity.name
+            axes.plot(at, values, color=colour, linewidth=1.5, label=label)
+        if quantity.logarithmic:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, None)
+        axes.set_xlim(0, None)
+        unit = f", {quantity.unit}" if quantity.unit else ""
+        axes.set_ylabel(f"{quantity.name}{unit}", color=_INK, fontsize=9)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:,.3g} M"))
+        _finish(axes, "rows")
     return figure
 
 

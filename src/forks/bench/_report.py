@@ -120,8 +120,8 @@ def write_markdown(path: Path, command: str, sections: Sequence[Section]) -> Non
         "# Benchmark of forks",
         "",
         f"Made by `{command}` on {cpu} ({cores} cores; one is used), with {versions}.",
-        "Times are CPU time on one thread, the best of several runs in turns with whatever they",
-        "are compared with; compilation is kept apart.",
+        "Times are CPU time on one thread; contenders take turns, and the best of several runs of",
+        "each counts; compilation is kept apart.",
     ]
     for section in sections:
         lines += ["", f"## {section.title}", "", section.note]

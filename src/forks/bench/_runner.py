@@ -14,6 +14,7 @@ from forks.bench import (
     compilation,
     defaults,
     endless,
+    endurance,
     events,
     faithful,
     growth,
@@ -197,11 +198,41 @@ PARTS = (
     ),
 )
 
+LONG_PARTS = (  # played only if asked for
+    Part(
+        "endurance",
+        "Endurance",
+        "A drifting stream, `forks.streams.drifting` with 8 features, through two learners in one "
+        "process, chunk by chunk, each concept as long as a chunk: the default learner, and FORKS "
+        "with update rounds on, weights carried over and landmarks refreshed. Rates are per second "
+        "of CPU time, over windows of whole concepts, drawing the rows not included; the "
+        "concepts are not equally hard, and a hard one takes more Newton steps. Orthogonality is "
+        "the largest entry of |V V' - I| for the eigenvectors of the sketch, which no update has "
+        "ever made anew; eigenvalues are those of P = A^-1, at the end of each concept, relative "
+        "to the largest.",
+        endurance.measure,
+        _figures.draw_endurance,
+    ),
+)
 
-def main(quick: bool, output: Path, console: Console | None = None) -> None:
-    """Measure everything, print the tables, and write results.json, report.md and pictures."""
+
+def main(
+    quick: bool, output: Path, console: Console | None = None, only: Sequence[str] = ()
+) -> None:
+    """Measure, print the tables, and write results.json, report.md and pictures.
+
+    Everything is measured but for the long parts, or only the parts that are named.
+    """
     command = "forks bench --quick" if quick else "forks bench"
-    run(PARTS, QUICK if quick else FULL, output, command, console)
+    parts: Sequence[Part] = PARTS
+    if only:
+        known = {part.name: part for part in (*PARTS, *LONG_PARTS)}
+        for name in only:
+            if name not in known:
+                raise ValueError(f"--only: no part {name!r}; there are {', '.join(known)}")
+        parts = [known[name] for name in dict.fromkeys(only)]
+        command += "".join(f" --only {part.name}" for part in parts)
+    run(parts, QUICK if quick else FULL, output, command, console)
 
 
 def run(

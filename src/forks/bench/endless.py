@@ -1,15 +1,14 @@
 """Memory over an endless stream, with updates on."""
 
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from forks.bench._data import SEED, new_engine, settings_of
 from forks.bench._effort import Effort
-from forks.bench._record import Missing, Record
+from forks.bench._record import Record
+from forks.bench._resident import resident_bytes
 from forks.kernels import Gaussian
 from forks.learners import FORKS
 from forks.learners._stage_one import COUNT
@@ -41,7 +40,7 @@ def measure(effort: Effort) -> Iterator[Record]:
         start = time.process_time()
         engine.learn(X, y.reshape(-1, 1))
         seconds += time.process_time() - start
-        resident.append(_resident_bytes() / 1e6)
+        resident.append(resident_bytes() / 1e6)
         for name, value, unit in (
             (RESIDENT, resident[-1], "MB"),
             (STATE, engine.memory.nbytes / 1e6, "MB"),
@@ -63,10 +62,3 @@ def measure(effort: Effort) -> Iterator[Record]:
         ("rows per second, update rounds included", n / seconds, "rows per second", None),
     ):
         yield Record(name=name, value=value, unit=unit, at_most=goal, settings=settings)
-
-
-def _resident_bytes() -> int:
-    statm = Path("/proc/self/statm")
-    if not statm.is_file():
-        raise Missing("resident memory is read from /proc, which this system lacks")
-    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

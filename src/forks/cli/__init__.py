@@ -158,15 +158,22 @@ def reproduce(
 @main.command()
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and repeats.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART",
+            help="A part to measure; again for more. [default: all but endurance, a long one]",
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for the results.")
     ] = Path("build/bench"),
 ) -> None:
     """Measure speed and growth."""
-    with failures_in_one_line():
+    with failures_in_one_line(bad_input=2):
         from forks.bench import main as run_bench
 
-        run_bench(quick=quick, output=output)
+        run_bench(quick=quick, output=output, only=only or ())
 
 
 @data.command("list")

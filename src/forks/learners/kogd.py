@@ -84,7 +84,7 @@ class KOGD(Learner):
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
         """Give the state class and the shapes of its arrays, by the room for points."""
-        capacity = claimed_shape(KOGDState, "points.columns", memory)[-1]
+        capacity = claimed_shape(KOGDState, "alpha", memory)[-1]
         if not is_doubled(capacity, _FIRST_CAPACITY):
             raise ValueError(f"there is no room for {capacity} points")
         return KOGDState, _shapes(n_features, n_outputs, capacity)
@@ -93,7 +93,7 @@ class KOGD(Learner):
         """Give the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("number of points", view.counts[1], 0, view.points.columns.shape[1]),
+            Limit("number of points", view.counts[1], 0, view.alpha.shape[1]),
         ]
 
     def view(self, memory: Memory) -> "KOGDState":

@@ -132,7 +132,7 @@ class SketchedKONS(Learner):
         """Give the state class and the shapes of its arrays, by the room for points and rounds."""
         if n_outputs != 1:
             raise ValueError(f"SketchedKONS has one output, not {n_outputs}")
-        capacity = claimed_shape(SketchedKONSState, "points.columns", memory)[-1]
+        (capacity,) = claimed_shape(SketchedKONSState, "a", memory)
         (room,) = claimed_shape(SketchedKONSState, "members", memory)
         if not (is_doubled(capacity, _FIRST_CAPACITY) and is_doubled(room, _FIRST_ROOM)):
             raise ValueError(f"there is no room for {capacity} points and {room} rounds")
@@ -140,7 +140,7 @@ class SketchedKONS(Learner):
 
     def limits(self, view: "SketchedKONSState") -> list[Limit]:
         """Give the bounds of the counts, and of the points that members are."""
-        capacity = view.points.columns.shape[1]
+        capacity = view.a.shape[0]
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
             Limit("number of points", view.counts[1], 0, capacity),

@@ -1,0 +1,220 @@
+"""Fifty million rows of a drifting stream in one process: is the end like the beginning?"""
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.bench._data import SEED
+from forks.bench._effort import Effort
+from forks.bench._record import Record
+from forks.bench._resident import resident_bytes
+from forks.kernels import Gaussian
+from forks.learners import FORKS, Adaptive
+from forks.learners._engine import Engine
+from forks.learners.adaptive import COUNT as ADAPTIVE
+from forks.learners.adaptive import AdaptiveState
+from forks.learners.forks import FORKSMemory
+from forks.linalg.covariance import unpack
+from forks.losses import SquaredHinge
+from forks.streams import drifting
+from forks.typing import Matrix
+
+_D = 8
+_EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or less
+
+
+class Quantity(NamedTuple):
+    """One panel of the picture; the learner's name follows that of the quantity."""
+
+    name: str
+    unit: str = ""
+    logarithmic: bool = False
+
+
+MEMORY = Quantity("resident memory of the process", "MB")
+STATE = Quantity("state of the learner", "MB")
+RATE = Quantity("rows per second")
+MISTAKES = Quantity("mistake rate")
+EIGENVALUE = Quantity("smallest eigenvalue of P / largest", logarithmic=True)
+ORTHOGONALITY = Quantity("orthogonality error", logarithmic=True)
+QUANTITIES = (MEMORY, STATE, RATE, MISTAKES, EIGENVALUE, ORTHOGONALITY)
+
+
+class _Runner:
+    """A learner on its way, and what the current window has brought so far."""
+
+    def __init__(self, name: str, learner: Any) -> None:
+        self.name = name
+        self.engine = _new_engine(learner)
+        self.rates: list[float] = []
+        self.ratios: list[float] = []
+        self.errors: list[float] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self.seconds, self.rows, self.mistakes = 0.0, 0, 0
+
+    def warm_up(self, X: Matrix, y: Matrix) -> None:
+        """Compile, and look at all that is looked at, on rows of which nothing is kept."""
+        engine = _new_engine(self.engine.learner)
+        engine.learn(X, y)
+        self._look(engine)
+
+    def learn(self, X: Matrix, y: Matrix) -> None:
+        """Learn the rows of a concept."""
+        start = time.process_time()
+        scores = self.engine.learn(X, y)
+        self.seconds += time.process_time() - start
+        assert np.isfinite(scores).all()
+        self.rows += len(y)
+        self.mistakes += int(np.count_nonzero((scores >= 0.0) != (y > 0.0)))
+
+    def look(self) -> None:
+        """Look at the state, off the clock."""
+        ratio, error = self._look(self.engine)
+        self.ratios.append(ratio)
+        if error is not None:
+            self.errors.append(error)
+
+    def _look(self, engine: Engine) -> tuple[float, float | None]:
+        view = engine.learner.view(engine.memory)
+        if isinstance(view, AdaptiveState):
+            return _ratio(_covariance(view)), None
+        V = view.sketch.vectors_transposed
+        return _ratio_of_root(view), float(np.abs(V @ V.T - np.eye(len(V))).max())
+
+    def window(self, n_looks: int) -> Iterator[tuple[Quantity, float]]:
+        """Give what the window has brought, and begin the next."""
+        self.rates.append(self.rows / self.seconds)
+        yield STATE, self.engine.state_bytes / 1e6
+        yield RATE, self.rates[-1]
+        yield MISTAKES, self.mistakes / self.rows
+        yield EIGENVALUE, min(self.ratios[-n_looks:])
+        if self.errors:
+            yield ORTHOGONALITY, max(self.errors[-n_looks:])
+        self._begin()
+
+    def summary(self) -> Iterator[Record]:
+        rates = np.array(self.rates)
+        tenth = max(1, len(rates) // 10)
+        first, last = rates[tenth : 2 * tenth], rates[-tenth:]
+        low, middle, high = np.percentile(rates, (5.0, 50.0, 95.0))
+        memory, learner = self.engine.memory, self.engine.learner
+        for name, value, unit, at_least, at_most in (
+            ("rows per second, median of the windows", middle, "rows per second", None, None),
+            (
+                "rate of the last tenth / of the second tenth",
+                last.mean() / first.mean(),
+                "",
+                0.9,
+                1.1,
+            ),
+            ("5th percentile of the rates / median", low / middle, "", 0.9, None),
+            ("95th percentile of the rates / median", high / middle, "", None, 1.1),
+            ("highest rate / lowest", rates.max() / rates.min(), "", None, None),
+            (
+                "least eigenvalue of P / largest, least of all",
+                min(self.ratios),
+                "",
+                _EPSILON**2 if self.errors else _EPSILON,  # of a root, and of P itself
+                None,
+            ),
+        ):
+            yield Record(
+                name=f"{self.name}: {name}",
+                value=float(value),
+                unit=unit,
+                at_least=at_least,
+                at_most=at_most,
+            )
+        if self.errors:
+            yield Record(
+                name=f"{self.name}: orthogonality error, worst of all",
+                value=max(self.errors),
+                at_most=1e-12,
+            )
+            updates = float(learner.map_updates(memory))
+            yield Record(name=f"{self.name}: update rounds", value=updates)
+        else:
+            restarts = float(learner.view(memory).counts[ADAPTIVE.restarts])
+            yield Record(name=f"{self.name}: new starts", value=restarts)
+
+
+def _new_engine(learner: Any) -> Engine:
+    return Engine(learner, _D, 1, np.random.default_rng(SEED))
+
+
+def _runners(effort: Effort) -> list[_Runner]:
+    sketched = FORKS(
+        kernel=Gaussian(_D**0.5),
+        loss=SquaredHinge(),
+        budget=50,
+        rank=20,
+        update_cycle=effort.endurance_cycle,
+        on_update="carry",
+        landmarks="refreshed",
+    )
+    return [_Runner("default", Adaptive()), _Runner("FORKS", sketched)]
+
+
+def measure(effort: Effort) -> Iterator[Record]:
+    """Learn concept by concept; after each look at the state, after each window at the memory."""
+    n, concept = effort.endurance_rows, effort.endurance_concept
+    n_concepts = n // concept
+    runners = _runners(effort)
+    rows, labels = next(drifting(concept, _D, 1, seed=SEED + 1, chunk=concept))
+    for runner in runners:
+        runner.warm_up(rows, labels.reshape(-1, 1))
+    resident = []
+    chunks = drifting(n, _D, n_concepts, seed=SEED, chunk=concept)
+    for number, (X, y) in enumerate(chunks, 1):
+        targets = y.reshape(-1, 1)
+        for runner in runners:
+            runner.learn(X, targets)
+            runner.look()
+        if number % effort.endurance_window == 0:
+            seen = number * concept
+            resident.append(resident_bytes() / 1e6)
+            yield _on_curve(MEMORY, MEMORY.name, resident[-1], seen)
+            for runner in runners:
+                for quantity, value in runner.window(effort.endurance_window):
+                    yield _on_curve(quantity, f"{quantity.name}, {runner.name}", value, seen)
+    settled = resident[len(resident) // 10 :]
+    yield Record(name="rows", value=float(n))
+    yield Record(name="concepts", value=float(n_concepts))
+    yield Record(
+        name="resident memory after the first tenth, most / least",
+        value=max(settled) / min(settled),
+        at_most=1.05,
+    )
+    for runner in runners:
+        yield from runner.summary()
+
+
+def _on_curve(quantity: Quantity, name: str, value: float, seen: int) -> Record:
+    return Record(name=name, value=value, unit=quantity.unit, against="rows", at=float(seen))
+
+
+def _covariance(state: AdaptiveState) -> Matrix:
+    """P, with the changes that are still to come."""
+    m, linear = int(state.counts[ADAPTIVE.landmarks]), int(state.counts[ADAPTIVE.linear])
+    start = state.centre.shape[0]
+    places = np.r_[:m, start : start + linear + 1]
+    lower = unpack(state.P, places)
+    late = state.late[: state.counts[ADAPTIVE.late], places]
+    P: Matrix = lower + np.tril(lower, -1).T - late.T @ late
+    return P
+
+
+def _ratio(P: Matrix) -> float:
+    values = np.linalg.eigvalsh(P)
+    return float(values[0] / values[-1])
+
+
+def _ratio_of_root(view: FORKSMemory) -> float:
+    """Smallest eigenvalue of P = S S' over the largest: the square of S's singular values'."""
+    root = view.hot.roots[0]
+    sizes = np.linalg.svd(root[:, : len(root)], compute_uv=False)
+    return float((sizes[-1] / sizes[0]) ** 2)
