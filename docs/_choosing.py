@@ -10,7 +10,6 @@ from forks import FORKSClassifier, OnlineKernelClassifier
 from forks.evaluate import prequential
 from forks.kernels import Gaussian
 from forks.learners import FORKS
-from forks.losses import SquaredHinge
 from forks.streams import drifting
 
 ROWS = 10_000
@@ -24,8 +23,7 @@ def default(**sizes):
 
 def sketched(**sizes):
     """Give the learner of the paper, with our defaults and a bandwidth that fits the streams."""
-    learner = FORKS(kernel=Gaussian(bandwidth=3.0), loss=SquaredHinge(), **sizes)
-    return OnlineKernelClassifier(learner, random_state=0)
+    return OnlineKernelClassifier(FORKS(kernel=Gaussian(bandwidth=3.0), **sizes), random_state=0)
 
 
 def played(make, **sizes):
