@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS := .venv/.docs-installed
 
 # Real data: $FORKS_DATA, or the folder beside the checkout where there is one.
 ifndef FORKS_DATA
@@ -10,7 +11,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow fuzz lint format bench endurance clean
+.PHONY: help install demo test test-slow fuzz lint format bench endurance docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -53,6 +54,14 @@ bench: $(STAMP)  ## measure speed and growth
 endurance: $(STAMP)  ## learn fifty million rows in one process (a quarter of an hour)
 	$(BIN)/forks bench --only endurance --output build/endurance
 
+docs: $(STAMP) $(DOCS)  ## build the documentation in site, pictures included
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+$(DOCS): $(STAMP)
+	@echo "Installing what the documentation is built with (once) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e ".[docs]"
+	@touch $@
+
 clean:  ## remove the virtual environment, caches and what was built
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
 """Kernel functions. A kernel is a small NamedTuple and one function that fills a row of values.
 
-To add one, from anywhere::
+To add one, from anywhere:
 
     from typing import NamedTuple
     from forks.kernels import kernel_row, squared_distances
@@ -90,7 +90,7 @@ def _laplacian_row(kernel, x, points, n, out):
 
 
 class Polynomial(NamedTuple):
-    """k(x, z) = (gamma <x, z> + coef0)^degree."""
+    """k(x, z) = (gamma x'z + coef0)^degree."""
 
     degree: int = 3
     gamma: float = 1.0
@@ -109,7 +109,7 @@ def _polynomial_row(kernel, x, points, n, out):
 
 
 class Linear(NamedTuple):
-    """k(x, z) = <x, z>."""
+    """k(x, z) = x'z."""
 
 
 @kernel_row.register(Linear)

@@ -154,7 +154,7 @@ def test_the_parameters_of_the_default_learner():
     )
     assert learner == expected
     assert FORKSClassifier(buffer=30)._learner().buffer == 30
-    assert FORKSClassifier(1)._learner().buffer == 8
+    assert FORKSClassifier(1)._learner().buffer == 16
 
 
 @pytest.mark.parametrize("face", [OnlineKernelClassifier, OnlineKernelRegressor])

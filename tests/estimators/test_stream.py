@@ -31,6 +31,7 @@ from small_streams import (
 from forks import FORKSClassifier, OnlineKernelClassifier, OnlineKernelRegressor
 from forks.kernels import Gaussian, Linear
 from forks.learners import FORKS, KOGD
+from forks.learners._protocol import run
 from forks.losses import SquaredError
 
 X, Y = labelled()
@@ -539,7 +540,7 @@ def test_forms_of_targets_and_weights_are_compiled_once(form):
     model.partial_fit(X, form(TARGETS))
     model.partial_fit(X, TARGETS, sample_weight=form(WEIGHTS))
     kind = numba.typeof(model.engine_.rule)
-    for signature in model.engine_._run.signatures:
+    for signature in run.over(model.engine_.rule).signatures:
         if signature[0] == kind:
             arrays = [part for part in signature if isinstance(part, numba.types.Array)]
             assert all(array.mutable for array in arrays)

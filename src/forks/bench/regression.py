@@ -38,7 +38,7 @@ class _Problem(NamedTuple):
 def measure(effort: Effort) -> Iterator[Record]:
     """Root mean square of the errors, each prediction made before its target was used."""
     for name, problem in (
-        ("abalone", _abalone()),
+        ("abalone", _abalone(effort.rows)),
         ("flights, delay in minutes", _flights(effort.flights_rows)),
     ):
         ours = _played(FORKSRegressor(random_state=SEED).prequential, problem)
@@ -71,8 +71,8 @@ def _pair(
     )
 
 
-def _abalone() -> _Problem:
-    X, y = shuffled("abalone")
+def _abalone(n_rows: int) -> _Problem:
+    X, y = shuffled("abalone").first(n_rows)
     dense = X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
     return _Problem(dense, y, len(y) // 2)
 

@@ -1,0 +1,68 @@
+"""The picture of choosing.md: mistakes and time against budget, landmarks, rank, bandwidth.
+
+Mean over three made-up streams of one concept each, every round counted; the time is CPU time.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from forks import FORKSClassifier, OnlineKernelClassifier
+from forks.evaluate import prequential
+from forks.kernels import Gaussian
+from forks.learners import FORKS
+from forks.streams import drifting
+
+ROWS = 10_000
+SEEDS = (0, 1, 2)
+
+
+def default(**sizes):
+    """Give the default model."""
+    return FORKSClassifier(**sizes)
+
+
+def sketched(**sizes):
+    """Give the learner of the paper, with our defaults and a bandwidth that fits the streams."""
+    return OnlineKernelClassifier(FORKS(kernel=Gaussian(bandwidth=3.0), **sizes), random_state=0)
+
+
+def played(make, **sizes):
+    """Give the mistakes in per cent and the microseconds per row."""
+    found = []
+    for seed in SEEDS:
+        stream = drifting(ROWS, n_concepts=1, seed=seed)
+        (end,) = prequential(make(**sizes), stream, every=ROWS)
+        found.append((100 * end.mistake_rate, 1e6 * end.seconds / end.rounds))
+    return np.mean(found, axis=0)
+
+
+PANELS = {
+    "budget": [
+        ("FORKSClassifier(budget=B)", default, {}, (25, 50, 100, 200, 400)),
+        ("FORKS(budget=B)", sketched, {}, (25, 50, 100, 200, 400)),
+    ],
+    "n_landmarks": [
+        ("FORKS(n_landmarks=s, rank=25)", sketched, {"rank": 25}, (25, 50, 100, 200)),
+    ],
+    "rank": [
+        ("FORKS(rank=k), 100 landmarks", sketched, {}, (5, 10, 25, 50, 100)),
+    ],
+    "bandwidth": [
+        ("FORKSClassifier(bandwidth=b)", default, {}, (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)),
+    ],
+}
+
+figure, axes = plt.subplots(2, 4, figsize=(13, 6), sharex="col", sharey="row", layout="constrained")
+for column, (size, lines) in zip(axes.T, PANELS.items(), strict=True):
+    for name, make, others, values in lines:
+        mistakes, times = np.array([played(make, **others, **{size: v}) for v in values]).T
+        color = "C0" if make is default else "C1"
+        column[0].plot(values, mistakes, "o-", color=color, label=name)
+        column[1].plot(values, times, "o-", color=color)
+    column[0].legend(fontsize="small")
+    column[1].set(xlabel=size, xscale="log", yscale="log")
+    column[1].set_xticks(lines[0][3], [f"{v:g}" for v in lines[0][3]])
+    column[1].minorticks_off()
+axes[0, 0].set_ylabel("mistakes, %")
+axes[1, 0].set_ylabel("µs per row")
+figure.savefig("choosing.png", dpi=120)
