@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
 
 SETTLED = 128
 METRICS = ("euclidean", "manhattan")
@@ -21,6 +20,8 @@ def median_distance(X: Any, metric: str) -> float:
 
     Rows that repeat each other do not count; without two different rows the answer is 1.
     """
+    from sklearn.metrics import pairwise_distances  # a tenth of a second that others need not wait
+
     distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
     distances = distances[np.isfinite(distances) & (distances > 0.0)]
     return float(np.median(distances)) if distances.size else 1.0
