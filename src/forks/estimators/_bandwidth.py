@@ -21,7 +21,8 @@ def median_distance(X: Any, metric: str) -> float:
 
     Rows that repeat each other do not count; without two different rows the answer is 1.
     """
-    distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
     distances = distances[np.isfinite(distances) & (distances > 0.0)]
     return float(np.median(distances)) if distances.size else 1.0
 
