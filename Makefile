@@ -36,7 +36,7 @@ test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow
 
 fuzz: $(STAMP)  ## let the readers read 120,000 damaged files
-	$(BIN)/python tests/fuzz/fuzz_readers.py
+	$(BIN)/python tests/fuzz/fuzz_files.py
 
 lint: $(STAMP)  ## check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from safetensors.numpy import save as save_tensors
+from scipy import sparse
 
 import forks
 from forks import FORKSClassifier, ModelFileError, OnlineKernelClassifier
@@ -200,3 +201,60 @@ def test_no_integer_leads_compiled_code_astray(method, learned):
             assert scores.shape == (len(X),)
             again.partial_fit(X[:20], Y[:20])
     assert accepted < 0.5 * 7 * len(few)
+
+
+def _sparse_median():
+    model = FORKSClassifier(update_cycle=5, random_state=0)
+    rows = sparse.csr_matrix(np.where(X[:7] > 0.0, X[:7], 0.0))
+    return as_bytes(model.partial_fit(rows, Y[:7], classes=[-1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("part", "at", "value"),
+    [
+        ("indptr", -1, -1),  # SciPy's own check stops there, and its code reads wherever it likes
+        ("indptr", -1, 1000),
+        ("indptr", 0, 1),
+        ("indptr", 3, 0),
+        ("indices", 0, WIDTH),
+        ("indices", 0, -1),
+        ("data", 0, np.nan),
+    ],
+)
+def test_sparse_rows_that_cannot_be(part, at, value):
+    data = _sparse_median()
+    assert from_bytes("here", data).model.predict(X).shape == (160,)
+
+    def change(_, arrays):
+        arrays[f"median.{part}"][at] = value
+
+    with pytest.raises(ModelFileError, match="rows of the median rule"):
+        from_bytes("here", hostile(data, change))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite(value):
+    def change(_, arrays):
+        arrays["engine.0.floats"][7] = value
+
+    with pytest.raises(ModelFileError, match="not finite"):
+        from_bytes("here", hostile(as_bytes(small_model()), change))
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999", "[" * 2_000 + "]" * 2_000, '{"a":' * 900 + "1" + "}" * 900]
+)
+def test_headers_that_nobody_can_have_written(text):
+    header, arrays = unpack("made", as_bytes(small_model()))
+    whole = json.dumps({**header, "note": "here", "digest": "0"}).replace('"here"', text)
+    with pytest.raises(ModelFileError, match=r"model\.forks cannot be loaded"):
+        from_bytes("model.forks", bytes(save_tensors(arrays, {"forks": whole})))
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, "a\nb\x1b[31m"])
+def test_errors_are_one_short_line_whatever_they_quote(name):
+    data = hostile(as_bytes(small_model()), lambda header, _: header.update(estimator=name))
+    with pytest.raises(ModelFileError) as refused:
+        from_bytes("here", data)
+    assert len(str(refused.value)) < 500
+    assert str(refused.value).isprintable()

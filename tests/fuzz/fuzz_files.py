@@ -1,4 +1,4 @@
-"""Fuzz the readers of files: `make fuzz`. Another target is a line in TARGETS."""
+"""Fuzz all that reads files: `make fuzz`. Another target is a line in TARGETS."""
 
 import datetime
 import decimal
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from damaged_models import models
 from fuzzing import Target, main
 from pyarrow import parquet
 from scipy import sparse
@@ -135,6 +136,7 @@ TARGETS = (
         packs=True,
     ),
     Target("parquet", _parquet_seeds(), _read_table, ValueError, tokens=(b"PAR1", b"PARE", b"y")),
+    models(),
 )
 
 if __name__ == "__main__":

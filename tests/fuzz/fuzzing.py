@@ -43,6 +43,7 @@ class Target(NamedTuple):
     refusal: type[Exception]
     tokens: Sequence[bytes] = ()  # what to strew in, beside what is strewn into all
     packs: bool = False  # may files be compressed?
+    make: Callable[[random.Random], tuple[str, bytes]] | None = None  # most of the inputs, if any
 
 
 class Counts(NamedTuple):
@@ -161,6 +162,8 @@ def _recoded(raw: bytes, rng: random.Random) -> bytes:
 
 def an_input(target: Target, rng: random.Random) -> tuple[str, bytes]:
     """Make the name and the contents of a damaged file."""
+    if target.make is not None and rng.random() < 0.7:
+        return target.make(rng)
     name, raw = rng.choice(target.seeds)
     others = [other for _, other in target.seeds]
     tokens = (*TOKENS, *target.tokens, *target.tokens)
@@ -222,7 +225,7 @@ def _check_refusal(error: Exception, path: Path, i: int) -> None:
 def main(targets: Sequence[Target], script: str) -> None:
     """Play all targets, each in a process of its own, and print the counts."""
     parser = argparse.ArgumentParser(description="Read damaged files.")
-    parser.add_argument("--inputs", type=int, default=120_000, help="of all targets together")
+    parser.add_argument("--inputs", type=int, default=160_000, help="of all targets together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", choices=[target.name for target in targets])
     parser.add_argument("--folder", type=Path, help="where inputs are written")
@@ -239,7 +242,7 @@ def main(targets: Sequence[Target], script: str) -> None:
     chosen = [target for target in targets if options.target in (None, target.name)]
     share = -(-options.inputs // len(chosen))
     totals = []
-    print(f"{'reader':<10}{'inputs':>10}{'accepted':>10}{'refused':>10}")
+    print(f"{'files':<10}{'inputs':>10}{'accepted':>10}{'refused':>10}")
     for target in chosen:
         folder = Path(tempfile.mkdtemp(prefix=f"fuzz-{target.name}-"))
         command = [sys.executable, script, "--target", target.name, "--inputs", str(share)]

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the Parquet reader needs it")
 
-from fuzz_readers import TARGETS
+from fuzz_files import TARGETS
 from fuzzing import Finding, Target, fuzz
 
 

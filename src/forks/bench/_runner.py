@@ -205,11 +205,12 @@ LONG_PARTS = (  # played only if asked for
         "A drifting stream, `forks.streams.drifting` with 8 features, through two learners in one "
         "process, chunk by chunk, each concept as long as a chunk: the default learner, and FORKS "
         "with update rounds on, weights carried over and landmarks refreshed. Rates are per second "
-        "of CPU time, over windows of whole concepts, drawing the rows not included; the "
-        "concepts are not equally hard, and a hard one takes more Newton steps. Orthogonality is "
-        "the largest entry of |V V' - I| for the eigenvectors of the sketch, which no update has "
-        "ever made anew; eigenvalues are those of P = A^-1, at the end of each concept, relative "
-        "to the largest.",
+        "of CPU time, over windows of whole concepts, drawing the rows not included. Concepts are "
+        "not equally hard, and a hard one takes more Newton steps; a machine that others use too "
+        "is not equally fast all the time: the reference is a new learner of the same kind that "
+        "learns the same rows each time, before and after each concept. Orthogonality is the "
+        "largest entry of |V V' - I| for the eigenvectors of the sketch, changed by each update "
+        "and never made anew; eigenvalues are those of P = A^-1, at the end of each concept.",
         endurance.measure,
         _figures.draw_endurance,
     ),

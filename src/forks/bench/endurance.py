@@ -19,9 +19,10 @@ from forks.learners.forks import FORKSMemory
 from forks.linalg.covariance import unpack
 from forks.losses import SquaredHinge
 from forks.streams import drifting
-from forks.typing import Matrix
+from forks.typing import Matrix, Vector
 
 _D = 8
+_REFERENCE = 20  # of a concept's rows, one in so many
 _EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or less
 
 
@@ -36,10 +37,11 @@ class Quantity(NamedTuple):
 MEMORY = Quantity("resident memory of the process", "MB")
 STATE = Quantity("state of the learner", "MB")
 RATE = Quantity("rows per second")
+AGAINST = Quantity("rate against the reference")
 MISTAKES = Quantity("mistake rate")
 EIGENVALUE = Quantity("smallest eigenvalue of P / largest", logarithmic=True)
 ORTHOGONALITY = Quantity("orthogonality error", logarithmic=True)
-QUANTITIES = (MEMORY, STATE, RATE, MISTAKES, EIGENVALUE, ORTHOGONALITY)
+QUANTITIES = (MEMORY, MISTAKES, RATE, AGAINST, EIGENVALUE, ORTHOGONALITY)  # of the picture
 
 
 class _Runner:
@@ -49,18 +51,29 @@ class _Runner:
         self.name = name
         self.engine = _new_engine(learner)
         self.rates: list[float] = []
+        self.against: list[float] = []  # rates over that of the reference
         self.ratios: list[float] = []
         self.errors: list[float] = []
         self._begin()
 
     def _begin(self) -> None:
         self.seconds, self.rows, self.mistakes = 0.0, 0, 0
+        self.reference_seconds, self.reference_rows = 0.0, 0
 
     def warm_up(self, X: Matrix, y: Matrix) -> None:
         """Compile, and look at all that is looked at, on rows of which nothing is kept."""
         engine = _new_engine(self.engine.learner)
         engine.learn(X, y)
         self._look(engine)
+        self.reference = X[: len(X) // _REFERENCE], y[: len(X) // _REFERENCE]
+
+    def refer(self) -> None:
+        """Time a new learner of the kind on rows that are always the same."""
+        engine = _new_engine(self.engine.learner)
+        start = time.process_time()
+        engine.learn(*self.reference)
+        self.reference_seconds += time.process_time() - start
+        self.reference_rows += len(self.reference[1])
 
     def learn(self, X: Matrix, y: Matrix) -> None:
         """Learn the rows of a concept."""
@@ -88,8 +101,10 @@ class _Runner:
     def window(self, n_looks: int) -> Iterator[tuple[Quantity, float]]:
         """Give what the window has brought, and begin the next."""
         self.rates.append(self.rows / self.seconds)
+        self.against.append(self.rates[-1] * self.reference_seconds / self.reference_rows)
         yield STATE, self.engine.state_bytes / 1e6
         yield RATE, self.rates[-1]
+        yield AGAINST, self.against[-1]
         yield MISTAKES, self.mistakes / self.rows
         yield EIGENVALUE, min(self.ratios[-n_looks:])
         if self.errors:
@@ -97,38 +112,18 @@ class _Runner:
         self._begin()
 
     def summary(self) -> Iterator[Record]:
-        rates = np.array(self.rates)
-        tenth = max(1, len(rates) // 10)
-        first, last = rates[tenth : 2 * tenth], rates[-tenth:]
-        low, middle, high = np.percentile(rates, (5.0, 50.0, 95.0))
+        """Give what the whole stream has brought."""
         memory, learner = self.engine.memory, self.engine.learner
-        for name, value, unit, at_least, at_most in (
-            ("rows per second, median of the windows", middle, "rows per second", None, None),
-            (
-                "rate of the last tenth / of the second tenth",
-                last.mean() / first.mean(),
-                "",
-                0.9,
-                1.1,
-            ),
-            ("5th percentile of the rates / median", low / middle, "", 0.9, None),
-            ("95th percentile of the rates / median", high / middle, "", None, 1.1),
-            ("highest rate / lowest", rates.max() / rates.min(), "", None, None),
-            (
-                "least eigenvalue of P / largest, least of all",
-                min(self.ratios),
-                "",
-                _EPSILON**2 if self.errors else _EPSILON,  # of a root, and of P itself
-                None,
-            ),
-        ):
-            yield Record(
-                name=f"{self.name}: {name}",
-                value=float(value),
-                unit=unit,
-                at_least=at_least,
-                at_most=at_most,
-            )
+        middle = float(np.median(self.rates))
+        name = f"{self.name}: rows per second, median of the windows"
+        yield Record(name=name, value=middle, unit="rows per second")
+        for what, rates in (("rate", self.rates), ("rate against the reference", self.against)):
+            yield from _steadiness(f"{self.name}: {what}", np.array(rates))
+        yield Record(
+            name=f"{self.name}: least eigenvalue of P / largest, least of all",
+            value=min(self.ratios),
+            at_least=_EPSILON**2 if self.errors else _EPSILON,  # of a root, and of P itself
+        )
         if self.errors:
             yield Record(
                 name=f"{self.name}: orthogonality error, worst of all",
@@ -140,6 +135,24 @@ class _Runner:
         else:
             restarts = float(learner.view(memory).counts[ADAPTIVE.restarts])
             yield Record(name=f"{self.name}: new starts", value=restarts)
+
+
+def _steadiness(name: str, rates: Vector) -> Iterator[Record]:
+    """Compare the end with the beginning, and the windows with each other."""
+    tenth = max(1, len(rates) // 10)
+    low, middle, high = np.percentile(rates, (5.0, 50.0, 95.0))
+    for what, value, at_least, at_most in (
+        (
+            "last tenth / second tenth",
+            rates[-tenth:].mean() / rates[tenth : 2 * tenth].mean(),
+            0.9,
+            1.1,
+        ),
+        ("5th percentile / median", low / middle, 0.9, None),
+        ("95th percentile / median", high / middle, None, 1.1),
+        ("highest / lowest", rates.max() / rates.min(), None, None),
+    ):
+        yield Record(name=f"{name}, {what}", value=float(value), at_least=at_least, at_most=at_most)
 
 
 def _new_engine(learner: Any) -> Engine:
@@ -172,7 +185,9 @@ def measure(effort: Effort) -> Iterator[Record]:
     for number, (X, y) in enumerate(chunks, 1):
         targets = y.reshape(-1, 1)
         for runner in runners:
+            runner.refer()
             runner.learn(X, targets)
+            runner.refer()
             runner.look()
         if number % effort.endurance_window == 0:
             seen = number * concept

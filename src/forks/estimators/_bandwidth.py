@@ -22,7 +22,8 @@ def median_distance(X: Any, metric: str) -> float:
     """
     from sklearn.metrics import pairwise_distances  # a tenth of a second that others need not wait
 
-    distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = pairwise_distances(X, metric=metric)[np.triu_indices(X.shape[0], 1)]
     distances = distances[np.isfinite(distances) & (distances > 0.0)]
     return float(np.median(distances)) if distances.size else 1.0
 

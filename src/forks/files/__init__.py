@@ -2,11 +2,12 @@
 
 from forks.files._atomic import remove_temporary, replacing, write_atomically
 from forks.files._container import pack, unpack
-from forks.files._errors import ModelFileError
+from forks.files._errors import ModelFileError, cannot_load
 from forks.files._parts import decode, encode
 
 __all__ = [
     "ModelFileError",
+    "cannot_load",
     "decode",
     "encode",
     "pack",

@@ -100,6 +100,8 @@ class Learner(ABC):
             That says what is wrong.
         """
         check_layout(*self.layout(n_features, n_outputs, memory), memory)
+        if not np.isfinite(memory.floats).all():
+            raise ValueError("the memory has numbers that are not finite")
         for name, values, low, high in self.limits(self.view(memory)):
             values = np.asarray(values)
             if not (np.all(values >= low) and np.all(values <= high)):  # also for NaN

@@ -8,7 +8,6 @@ A learner's memory has the parts `hot` (what rounds change), `random` and `sketc
 `counts`, `points`, `alpha`, `map` and `w`.
 """
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -223,7 +222,7 @@ class SketchedLearner(Learner):
                 self._update(state, random, sketch, x)
         except BaseException:  # an interrupt, say: go on later without this event
             state.counts[COUNT.event] = 0
-            sketch.size[0] = math.inf  # and with factors made anew
+            sketch.size[0] = -1.0  # and with factors made anew
             raise
         state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
 
