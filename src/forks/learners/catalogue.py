@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from forks.kernels import Kernel
 from forks.learners._protocol import Learner
-from forks.learners.adaptive import Adaptive
+from forks.learners.adaptive import SMALLEST_BUFFER, Adaptive
 from forks.learners.bogd import BOGD
 from forks.learners.bpas import BPAS
 from forks.learners.fogd import FOGD
@@ -50,7 +50,9 @@ def _adaptive(setting: Setting) -> Adaptive:
     """With its own bandwidth: those of a setting are for rows that are not scaled."""
     own = {"bandwidth": 1.0} if hasattr(setting.kernel, "bandwidth") else {}
     kernel = setting.kernel._replace(**own)
-    return Adaptive(kernel=kernel, loss=setting.loss, buffer=max(8, 2 * setting.budget))
+    return Adaptive(
+        kernel=kernel, loss=setting.loss, buffer=max(SMALLEST_BUFFER, 2 * setting.budget)
+    )
 
 
 CATALOGUE = (
