@@ -28,7 +28,7 @@ assert not _jit.JIT
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 4)) * (rng.random((80, 4)) < 0.6)
 y = np.sign(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=80))
-SIZES = dict(buffer=16, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7, cut=1e-8)
+SIZES = dict(buffer=12, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7, cut=1e-8)
 
 
 def close(got, expected):
@@ -56,18 +56,18 @@ for learner in (
         assert not engine.compiled
 
 for learner in (
-    Adaptive(buffer=16),
-    Adaptive(kernel=Laplacian(2.0), loss=Logistic(), buffer=16),
-    Adaptive(loss=SquaredError(), buffer=16),
+    Adaptive(buffer=24),
+    Adaptive(kernel=Laplacian(2.0), loss=Logistic(), buffer=24),
+    Adaptive(loss=SquaredError(), buffer=24),
 ):
     expected, oracle = adaptive_against_oracle.oracle_run(learner, X, y.reshape(-1, 1))
-    assert oracle.fits == [8, 12]
+    assert oracle.fits == [16, 24]
     for rows in (X, csr_array(X)):
         scores, _ = engine_run(learner, rows, y)
         np.testing.assert_allclose(scores, expected[:, 0], rtol=1e-7, atol=1e-7)
 
 for size in (1e3, 1e150):  # log-odds beyond what exp can take
-    engine = engine_run(Adaptive(loss=Logistic(), buffer=16), X, y)[1]
+    engine = engine_run(Adaptive(loss=Logistic(), buffer=24), X, y)[1]
     engine.learner.view(engine.memory).theta[:] *= size
     assert np.isfinite(engine.predict(X)).all()
 
