@@ -12,6 +12,7 @@ from forks import FORKSClassifier
 from forks.bench._clock import Contender, best_times
 from forks.bench._data import SEED, Stream, new_engine, shuffled
 from forks.bench._effort import Effort
+from forks.bench._peers import in_batches
 from forks.bench._record import Record
 from forks.kernels import Gaussian
 from forks.learners import FORKS, Adaptive
@@ -21,7 +22,6 @@ from forks.streams import drift_rows, drifting
 from forks.streams.datasets import order
 from forks.typing import Vector
 
-_BATCH = 100
 _COMPONENTS = 400
 _CLASSES = np.array([-1.0, 1.0])
 _OURS, _SKLEARN = "FORKSClassifier()", "scikit-learn"
@@ -66,19 +66,8 @@ def _ours(stream: Stream) -> Callable[[], Vector]:
 def _random_features(stream: Stream) -> Callable[[], Vector]:
     X, y = stream
     sampler = RBFSampler(n_components=_COMPONENTS, random_state=SEED).fit(X[:1])
-    model: Any = SGDClassifier(random_state=SEED)
-    scores = np.zeros(len(y))
-
-    def play() -> Vector:
-        for t in range(0, len(y), _BATCH):
-            batch = slice(t, t + _BATCH)
-            features = sampler.transform(X[batch])
-            if t:
-                scores[batch] = model.decision_function(features)
-            model.partial_fit(features, y[batch], classes=_CLASSES)
-        return scores
-
-    return play
+    model = SGDClassifier(random_state=SEED)
+    return lambda: in_batches(X, y, sampler, model, "decision_function", classes=_CLASSES)
 
 
 # ---- changes of the concept ------------------------------------------------------------------

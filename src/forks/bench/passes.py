@@ -1,7 +1,6 @@
 """A pass over cod-rna: FORKS, the plain NumPy oracle, and random features in scikit-learn."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from sklearn.kernel_approximation import RBFSampler
@@ -20,11 +19,11 @@ from forks.bench._data import (
     settings_of,
 )
 from forks.bench._effort import Effort
+from forks.bench._peers import BATCH, in_batches
 from forks.bench._record import Missing, Record
 from forks.learners import FORKS
 from forks.typing import Vector
 
-_BATCH = 100
 _COMPONENTS = 100
 _PUBLISHED, _RELEASED, _SKLEARN, _SHORT, _ORACLE = (
     "FORKS as published",
@@ -44,7 +43,7 @@ def measure(effort: Effort) -> Iterator[Record]:
     settings = {
         _PUBLISHED: {**settings_of(learner), **others},
         _RELEASED: {**settings_of(released()), **others},
-        _SKLEARN: {"n_components": _COMPONENTS, "batch": _BATCH, **others},
+        _SKLEARN: {"n_components": _COMPONENTS, "batch": BATCH, **others},
         _SHORT: {**settings_of(learner), "n_rows": len(start.y)},
         _ORACLE: {**settings_of(learner), "n_rows": len(start.y)},
     }
@@ -110,17 +109,6 @@ def _random_features(stream: Stream) -> Callable[[], Vector]:
     X, y = stream
     gamma = 0.5 / KERNEL.bandwidth**2
     sampler = RBFSampler(gamma=gamma, n_components=_COMPONENTS, random_state=SEED).fit(X[:1])
-    model: Any = SGDClassifier(loss="hinge", random_state=SEED)
+    model = SGDClassifier(loss="hinge", random_state=SEED)
     classes = np.array([-1.0, 1.0])
-    scores = np.zeros(len(y))
-
-    def play() -> Vector:
-        for t in range(0, len(y), _BATCH):
-            batch = slice(t, t + _BATCH)
-            features = sampler.transform(X[batch])
-            if t:
-                scores[batch] = model.decision_function(features)
-            model.partial_fit(features, y[batch], classes=classes)
-        return scores
-
-    return play
+    return lambda: in_batches(X, y, sampler, model, "decision_function", classes=classes)

@@ -15,13 +15,13 @@ from sklearn.preprocessing import StandardScaler
 from forks import FORKSRegressor
 from forks.bench._data import SEED, shuffled
 from forks.bench._effort import Effort
+from forks.bench._peers import in_batches
 from forks.bench._record import Missing, Record
 from forks.streams import datasets
 from forks.streams.flights import read_flights
 from forks.typing import Matrix, Vector
 
 _OURS = "FORKSRegressor()"
-_BATCH = 100
 _COMPONENTS = 100
 _START = 1_000  # rows that tell Nystroem its landmarks, and the scaler its units
 _RIDGES = {"kernelridge__alpha": [0.1, 1.0, 10.0], "kernelridge__gamma": [0.01, 0.03, 0.1, 0.3]}
@@ -98,15 +98,7 @@ def _nystroem(problem: _Problem) -> Vector:
     features = make_pipeline(
         StandardScaler(), Nystroem(n_components=_COMPONENTS, random_state=SEED)
     ).fit(start)
-    model: Any = SGDRegressor(random_state=SEED)
-    scores = np.zeros(len(y))
-    for t in range(0, len(y), _BATCH):
-        batch = slice(t, t + _BATCH)
-        phi = features.transform(X[batch])
-        if t:
-            scores[batch] = model.predict(phi)
-        model.partial_fit(phi, y[batch])
-    return scores
+    return in_batches(X, y, features, SGDRegressor(random_state=SEED), "predict")
 
 
 def _kernel_ridge(problem: _Problem) -> Vector:
