@@ -35,8 +35,9 @@ test: $(STAMP)  ## run the tests, without the long proofs
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow
 
-fuzz: $(STAMP)  ## let the readers read 120,000 damaged files
+fuzz: $(STAMP)  ## read 160,000 damaged files, and call estimators in any order
 	$(BIN)/python tests/fuzz/fuzz_files.py
+	$(BIN)/python tests/fuzz/fuzz_machines.py
 
 lint: $(STAMP)  ## check style, types and the direction of imports
 	$(BIN)/ruff check

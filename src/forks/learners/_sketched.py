@@ -220,11 +220,24 @@ class SketchedLearner(Learner):
                 self._switch(state, random, sketch, x)
             else:
                 self._update(state, random, sketch, x)
+        except (np.linalg.LinAlgError, ValueError):  # SciPy's words for numbers beyond all bounds
+            self._begin_again(state, sketch)
+            return
         except BaseException:  # an interrupt, say: go on later without this event
             state.counts[COUNT.event] = 0
             sketch.size[0] = -1.0  # and with factors made anew
             raise
         state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
+
+    def _begin_again(self, state: Any, sketch: Sketch) -> None:
+        """Go back to an empty stage one: nothing can be made of the map, or of the points."""
+        self._forget(state)
+        for array in (state.alpha, state.map.Z, *sketch):
+            array[...] = 0
+        counts = state.counts
+        counts[COUNT.refused] += 1
+        for zero in (COUNT.event, COUNT.stage, COUNT.stored, COUNT.rounds, COUNT.updates):
+            counts[zero] = 0
 
     def _switch(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:
         plan, n = self.plan(), self.sizes().buffer
