@@ -436,3 +436,15 @@ def test_scores_of_a_regressor_are_predictions():
     model = regressor().fit(X, TARGETS)
     expected = model.predict(wide[:1])
     np.testing.assert_array_equal(model.prequential(wide[:1], [0.0]), expected)
+
+
+def test_probabilities_are_those_of_the_learner_at_work():
+    """Parameters that are set after a fit are for the next one."""
+    X, y = labelled()
+    model = classifier(loss="hinge").fit(X, y)
+    model.set_params(loss="logistic")
+    assert not hasattr(model, "predict_proba")
+    model.fit(X, y)
+    model.set_params(loss="hinge")
+    assert model.predict_proba(X).shape == (len(y), 2)
+    assert not hasattr(model.fit(X, y), "predict_proba")

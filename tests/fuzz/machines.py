@@ -63,7 +63,7 @@ KINDS = {
     "BOGD of three": Kind(_of(CATALOGUE[6]), ("ant", "bee", "cat"), sparse=False),
 }
 
-SIZES = (1, 1, 2, 3, 8, 40)
+SIZES = (1, 1, 2, 3, 8, 40, 300)
 VALUES = (
     "plain",
     "huge",
@@ -250,9 +250,11 @@ class Machine(RuleBasedStateMachine):
             np.testing.assert_array_equal(scores, np.concatenate(parts))
         self._check_scores(np.concatenate(parts))
 
-    @rule(chunk=chunks)
-    def fit(self, chunk):
-        """Forget everything; needs all labels in the chunk."""
+    @rule(chunk=chunks, really=st.integers(0, 7))
+    def fit(self, chunk, really):
+        """Forget everything, now and then; needs all labels in the chunk."""
+        if really < 7:
+            return self.learn(chunk, "partial_fit", 1)
         X, formed, y, _ = self._chunk({**chunk, "n": 8})
         if self.kind.labels:
             y = np.array(self.kind.labels)[np.arange(8) % len(self.kind.labels)]
@@ -260,6 +262,7 @@ class Machine(RuleBasedStateMachine):
         self.model.fit(formed, y)
         self.shadow.fit(sparse.csr_matrix(X) if sparse.issparse(formed) else X, y)
         assert self._memory_is_finite()
+        return None
 
     @precondition(lambda self: self.fitted)
     @rule(chunk=chunks)
@@ -300,39 +303,27 @@ class Machine(RuleBasedStateMachine):
         np.testing.assert_array_equal(scores, np.concatenate(expected))
         self._check_scores(scores)
 
-    @rule()
-    def save_and_load(self):
-        self._count("save and load")
-        path = Path(self.folder.name) / "model.forks"
-        self.model.save(path)
-        self.model = forks.load(path)
+    @rule(way=st.sampled_from(("save and load", "pickle", "deepcopy")))
+    def move(self, way):
+        """Go on with what comes out of a file, a pickle or a copy."""
+        self._count(way)
+        if way == "save and load":
+            path = Path(self.folder.name) / "model.forks"
+            self.model.save(path)
+            self.model = forks.load(path)
+        elif way == "pickle":
+            self.model = pickle.loads(pickle.dumps(self.model))
+        else:
+            self.model = copy.deepcopy(self.model)
         assert as_bytes(self.model) == as_bytes(self.shadow)
 
-    @rule(protocol=st.integers(2, pickle.HIGHEST_PROTOCOL))
-    def pickle_it(self, protocol):
-        self._count("pickle")
-        self.model = pickle.loads(pickle.dumps(self.model, protocol))
-
-    @rule()
-    def copy_it(self):
-        self._count("deepcopy")
-        self.model = copy.deepcopy(self.model)
-
-    @rule()
-    def clone_it(self):
-        """A clone has learned nothing, and does nothing to its original."""
-        self._count("clone")
+    @rule(form=st.sampled_from(("array", "list", "csr")))
+    def change_nothing(self, form):
+        """A clone has learned nothing, an empty chunk teaches nothing."""
+        self._count("clone and empty chunk")
         bytes_before = as_bytes(self.model)
         cloned = clone(self.model)
         assert as_bytes(cloned) == as_bytes(self.kind.make())
-        assert as_bytes(self.model) == bytes_before
-        if not self.fitted:
-            self.model = cloned
-
-    @rule(form=st.sampled_from(("array", "list", "csr")))
-    def learn_nothing(self, form):
-        self._count("empty chunk")
-        bytes_before = as_bytes(self.model)
         X = _formed(np.empty((0, WIDTH)), form)
         assert len(self.model.prequential(X, [], **self.known)) == 0
         assert as_bytes(self.model) == bytes_before

@@ -401,6 +401,27 @@ def test_an_interrupted_event_leaves_a_working_learner(monkeypatch):
     np.testing.assert_allclose(QR[: len(sketch.cross)], sketch.cross, atol=1e-9)
 
 
+@pytest.mark.parametrize("part", ["cross", "vectors_transposed"])
+def test_a_map_beyond_repair_begins_again(part):
+    """Numbers that no stream leads to, from a file that was made to do harm, say."""
+    X, y = made_up_stream(500)
+    learner = published(landmarks="refreshed", on_update="carry", update_cycle=20)
+    engine = Engine(learner, X.shape[1], 1, np.random.default_rng(0))
+    targets = y.reshape(-1, 1)
+    engine.learn(X[:100], targets[:100])
+    view = memory_of(engine.memory)
+    assert view.hot.counts[COUNT.stage] == 2
+    getattr(view.sketch, part)[:] = 1.5e308
+    with np.errstate(all="ignore"):
+        scores = engine.learn(X[100:], targets[100:])
+    assert np.isfinite(scores).all()
+    counts = view.hot.counts
+    assert counts[COUNT.refused] == 1
+    assert counts[COUNT.stage] == 2  # once more
+    assert counts[COUNT.updates] >= 5
+    assert np.isfinite(engine.memory.floats).all()
+
+
 GRID = 2.0 ** np.arange(-5, 7.5, 0.5)
 
 

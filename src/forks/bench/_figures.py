@@ -65,13 +65,14 @@ def draw_endurance(records: Sequence[Record]) -> Figure:
     curves = _curves(records, "rows")
     for axes, quantity in zip(panels.ravel(), endurance.QUANTITIES, strict=False):
         wanted = [curve for curve in curves if curve[0].startswith(quantity.name)]
-        for colour, (name, at, values) in zip(_COLOURS, wanted, strict=False):
-            label = name.removeprefix(quantity.name).removeprefix(", ") or quantity.name
-            axes.plot(at, values, color=colour, linewidth=1.5, label=label)
+        for name, at, values in wanted:
+            label = name.removeprefix(quantity.name).removeprefix(", ")
+            colour = _COLOURS[1] if label == endurance.SKETCHED else _COLOURS[0]
+            axes.plot(at, values, color=colour, linewidth=1.5, label=label or "both")
         if quantity.logarithmic:
             axes.set_yscale("log")
         else:
-            axes.set_ylim(0, None)
+            axes.set_ylim(0, 1.15 * max(max(values) for _, _, values in wanted))
         axes.set_xlim(0, None)
         unit = f", {quantity.unit}" if quantity.unit else ""
         axes.set_ylabel(f"{quantity.name}{unit}", color=_INK, fontsize=9)

@@ -22,6 +22,7 @@ from forks.streams import drifting
 from forks.typing import Matrix, Vector
 
 _D = 8
+SKETCHED = "FORKS"
 _REFERENCE = 20  # of a concept's rows, one in so many
 _EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or less
 
@@ -169,7 +170,7 @@ def _runners(effort: Effort) -> list[_Runner]:
         on_update="carry",
         landmarks="refreshed",
     )
-    return [_Runner("default", Adaptive()), _Runner("FORKS", sketched)]
+    return [_Runner("default", Adaptive()), _Runner(SKETCHED, sketched)]
 
 
 def measure(effort: Effort) -> Iterator[Record]:

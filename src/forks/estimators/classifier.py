@@ -17,8 +17,10 @@ from forks.typing import Matrix, Vector
 
 
 def _gives_probabilities(classifier: Any) -> bool:
-    """Do the learner's scores stand for probabilities?"""
-    return classifier._learner().probability(np.zeros((1, 1))) is not None
+    """Do the scores of the learner at work, or to be, stand for probabilities?"""
+    fitted = hasattr(classifier, "engine_")  # parameters may have been set since
+    learner = classifier.engine_.learner if fitted else classifier._learner()
+    return learner.probability(np.zeros((1, 1))) is not None
 
 
 class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
