@@ -232,6 +232,22 @@ def test_sparse_rows_that_cannot_be(part, at, value):
         from_bytes("here", hostile(data, change))
 
 
+@pytest.mark.parametrize("weight", ["much", -1.0, None])
+def test_class_weights_that_cannot_be(weight):
+    model = FORKSClassifier(class_weight={-1: 2.0}).fit(X[:20], Y[:20])
+
+    def change(header, _):
+        header["parameters"]["class_weight"]["items"][0][1] = weight
+
+    with pytest.raises(ModelFileError, match="class_weight"):
+        from_bytes("here", hostile(as_bytes(model), change))
+    model.set_params(class_weight={-1: weight})
+    before = as_bytes(model)
+    with pytest.raises(ValueError, match="class_weight"):
+        model.partial_fit(X[20:30], Y[20:30])
+    assert as_bytes(model) == before
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite(value):
     def change(_, arrays):

@@ -322,8 +322,6 @@ def _check_answers(model, rows):
         assert np.isfinite(answers).all(), "values"
 
 
-def models():
-    """Give the target."""
-    return Target(
-        "models", _seeds(), play, forks.ModelFileError, tokens=(b"forks", b"{}"), make=hostile
-    )
+MODELS = Target(
+    "models", _seeds, play, forks.ModelFileError, tokens=(b"forks", b"{}"), make=hostile
+)

@@ -4,11 +4,12 @@ import datetime
 import decimal
 import io
 import random
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from damaged_models import models
+from damaged_models import MODELS
 from fuzzing import Target, main
 from pyarrow import parquet
 from scipy import sparse
@@ -20,6 +21,7 @@ ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(3)
 LABELS = np.arange(12.0) % 3 - 1
 
 
+@cache
 def _libsvm_seeds():
     dense, thin = io.BytesIO(), io.BytesIO()
     dump_svmlight_file(ROWS, LABELS, dense, zero_based=False)
@@ -29,6 +31,7 @@ def _libsvm_seeds():
     return [("dense.libsvm", dense.getvalue()), ("thin", thin.getvalue()), ("odd.txt", odd)]
 
 
+@cache
 def _csv_seeds():
     lines = ["a,b,c,y", *(",".join(map(str, [*x, y])) for x, y in zip(ROWS, LABELS, strict=True))]
     plain = "\n".join(lines) + "\n"
@@ -45,6 +48,7 @@ def _csv_seeds():
     ]
 
 
+@cache
 def _parquet_seeds():
     n = 40
     rng = np.random.default_rng(1)
@@ -121,7 +125,7 @@ def _read_table(path: Path, rng: random.Random) -> None:
 TARGETS = (
     Target(
         "libsvm",
-        _libsvm_seeds(),
+        _libsvm_seeds,
         _read_libsvm,
         ValueError,
         tokens=(b"1:1", b" 0:1", b" 3:1 2:1", b" 7:", b" :7", b" qid:1", b" 1:1:1", b"\n\n+1 "),
@@ -129,14 +133,14 @@ TARGETS = (
     ),
     Target(
         "csv",
-        _csv_seeds(),
+        _csv_seeds,
         _read_table,
         ValueError,
         tokens=(b"a,", b",y", b',"1\n2",', b'"1"2', b",,", b"\n,\n", b"y,y,"),
         packs=True,
     ),
-    Target("parquet", _parquet_seeds(), _read_table, ValueError, tokens=(b"PAR1", b"PARE", b"y")),
-    models(),
+    Target("parquet", _parquet_seeds, _read_table, ValueError, tokens=(b"PAR1", b"PARE", b"y")),
+    MODELS,
 )
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Target(NamedTuple):
     """What is fuzzed."""
 
     name: str
-    seeds: Sequence[tuple[str, bytes]]  # names and contents of valid files
+    seeds: Callable[[], Sequence[tuple[str, bytes]]]  # names and contents of valid files
     read: Callable[[Path, random.Random], Any]  # read it all, checking what it gives
     refusal: type[Exception]
     tokens: Sequence[bytes] = ()  # what to strew in, beside what is strewn into all
@@ -164,8 +164,8 @@ def an_input(target: Target, rng: random.Random) -> tuple[str, bytes]:
     """Make the name and the contents of a damaged file."""
     if target.make is not None and rng.random() < 0.7:
         return target.make(rng)
-    name, raw = rng.choice(target.seeds)
-    others = [other for _, other in target.seeds]
+    name, raw = rng.choice(target.seeds())
+    others = [other for _, other in target.seeds()]
     tokens = (*TOKENS, *target.tokens, *target.tokens)
     kind = rng.random()
     if kind < 0.02:

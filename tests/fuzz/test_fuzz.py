@@ -23,7 +23,7 @@ def test_readers_refuse_damaged_files_clearly(target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_whole_files_are_read(target, tmp_path):
-    for name, raw in target.seeds:
+    for name, raw in target.seeds():
         path = tmp_path / name
         path.write_bytes(raw)
         times = 0
@@ -68,7 +68,7 @@ def _warn(path, rng):
     ],
 )
 def test_the_fuzzer_notices(read, message, tmp_path):
-    target = Target("bad", [("file", b"good")], read, ValueError)
+    target = Target("bad", lambda: [("file", b"good")], read, ValueError)
     with pytest.raises(Finding, match=message):
         fuzz(target, 50, seed=0, folder=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1  # the input is kept

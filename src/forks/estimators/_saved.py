@@ -215,6 +215,8 @@ def _saved(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Saved:
     if header["fitted"] is not None:
         state = _state(model, _mapping(header, "fitted"), arrays)
         model.__dict__.update(state)
+        if hasattr(model, "class_weight"):
+            model._check_class_weight()
     if arrays:
         raise ValueError(f"there is no place for the array {min(arrays)!r}")
     return Saved(model, str(header["library"]), header["note"], notes)

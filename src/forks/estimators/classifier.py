@@ -202,6 +202,7 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         return n_outputs
 
     def _check_class_weight(self) -> None:
+        """Ask for weights of the classes that there are."""
         given = self.class_weight
         if given is None or (isinstance(given, str) and given == "balanced"):
             return
@@ -216,6 +217,7 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         if self.class_weight is None:
             return weights
+        self._check_class_weight()  # it may have been set since the first call
         two = targets.shape[1] == 1
         is_of = np.hstack([-targets, targets]) > 0.0 if two else targets > 0.0  # (rows, classes)
         if isinstance(self.class_weight, dict):
