@@ -1,14 +1,18 @@
 """Online kernel learning: one pass over a stream, bounded memory, microseconds per example."""
 
-from forks.estimators import (
-    FORKSClassifier,
-    FORKSRegressor,
-    OnlineKernelClassifier,
-    OnlineKernelRegressor,
-    load,
-)
-from forks.files import ModelFileError
-from forks.linalg import SJLT, TISVD
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forks.estimators import (
+        FORKSClassifier,
+        FORKSRegressor,
+        OnlineKernelClassifier,
+        OnlineKernelRegressor,
+        load,
+    )
+    from forks.files import ModelFileError
+    from forks.linalg import SJLT, TISVD
 
 __version__ = "0.1.0"
 
@@ -22,3 +26,35 @@ __all__ = [
     "OnlineKernelRegressor",
     "load",
 ]
+
+# Names are looked up when they are first used: scikit-learn and numba take a second or two to
+# import, which `import forks` and `forks --help` need not wait for.
+_HOMES = {
+    "SJLT": "forks.linalg",
+    "TISVD": "forks.linalg",
+    "ModelFileError": "forks.files",
+    **dict.fromkeys(
+        (
+            "FORKSClassifier",
+            "FORKSRegressor",
+            "OnlineKernelClassifier",
+            "OnlineKernelRegressor",
+            "load",
+        ),
+        "forks.estimators",
+    ),
+}
+_ROOMS = {"estimators", "evaluate", "files", "kernels", "learners", "linalg", "losses", "streams"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"forks.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'forks' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -1,6 +1,8 @@
 """The names and keywords that are promised to users: they import and construct."""
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -252,3 +254,15 @@ def test_linear_algebra():
     assert decomposition.s.shape == (4,)
     assert decomposition.V.shape == (9, 4)
     assert callable(SJLT)
+
+
+def test_the_package_is_quick_to_import_and_has_its_names():
+    code = (
+        "import sys, forks\n"
+        "assert not {'numpy', 'numba', 'sklearn'} & set(sys.modules)\n"
+        "assert set(forks.__all__) <= set(dir(forks))\n"
+        "assert all(getattr(forks, name) is not None for name in forks.__all__)\n"
+        "assert forks.kernels.Gaussian() and forks.learners.FORKS() and forks.__version__\n"
+        "assert not hasattr(forks, 'nothing')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
