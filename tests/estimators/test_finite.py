@@ -113,6 +113,17 @@ def test_weights_of_any_size(face, size):
     assert_finite(face(**SMALL), NORMAL, y, sample_weight=mixed)
 
 
+def test_a_root_of_zero_is_carried_over():
+    """Points that are all alike, after a few that are not, leave a direction without any doubt."""
+    model = FORKSClassifier(budget=6, update_cycle=5, landmarks="refreshed", random_state=0)
+    model.fit(np.random.default_rng(1).normal(size=(8, 3)), np.arange(8) % 2)
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    scores = model.prequential(1e-300 * rows, (rows[:, 0] > 0.0).astype(int))
+    assert np.isfinite(scores).all()
+    assert np.isfinite(model.engine_.memory.floats).all()
+    assert counts(model)["updates"] > 30
+
+
 @pytest.mark.parametrize("bandwidth", [1e-300, 1e-150, 2.0**-5, 2.0**7, 1e150, 1e300])
 def test_bandwidths_of_any_size(bandwidth):
     model = FORKSClassifier(**SMALL, bandwidth=bandwidth)

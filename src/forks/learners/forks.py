@@ -330,15 +330,21 @@ class FORKS(SketchedLearner):
             return
         k = fit.shape[0]
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
-            w[:] = fit @ w
             # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR
             # factorisation of [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.
             U, s, _ = np.linalg.svd(root)
-            learned = s**-2.0 - self.alpha
-            learned[learned < _ROUNDING * s**-2.0] = 0.0  # T may be large
-            M = (transfer @ U) * np.sqrt(learned)
+            precision = np.maximum(s, _LEAST_ROOT) ** -2.0
+            learned = precision - self.alpha
+            learned[learned < _ROUNDING * precision] = 0.0  # T may be large
+            with np.errstate(over="ignore", invalid="ignore"):
+                M = (transfer @ U) * np.sqrt(learned)
+                new_w = fit @ w
+            if not (np.isfinite(M).all() and np.isfinite(new_w).all()):
+                state.counts[COUNT.refused] += 1
+                self._forget(state)
+                return
             R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
-            root[:] = solve_triangular(R, np.eye(k))
+            w[:], root[:] = new_w, solve_triangular(R, np.eye(k))
 
 
 class FORKSRule(NamedTuple):
@@ -370,6 +376,7 @@ class FORKSWork(NamedTuple):
 
 
 _ROUNDING = 1e-12
+_LEAST_ROOT = 1e-100  # points that are all alike can leave a root of zero
 _CARRY_RIDGE = 1e-10  # relative to the largest eigenvalue of F'F
 
 memory_of = viewer(FORKSMemory)
