@@ -35,9 +35,10 @@ test: $(STAMP)  ## run the tests, without the long proofs
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow
 
-fuzz: $(STAMP)  ## read 160,000 damaged files, and call estimators in any order
+fuzz: $(STAMP)  ## read 160,000 damaged files, call estimators in any order, ask the property tests anew
 	$(BIN)/python tests/fuzz/fuzz_files.py
 	$(BIN)/python tests/fuzz/fuzz_machines.py
+	$(BIN)/pytest -q -m "hypothesis and not slow" --hypothesis-profile=random
 
 lint: $(STAMP)  ## check style, types and the direction of imports
 	$(BIN)/ruff check

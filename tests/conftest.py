@@ -6,8 +6,10 @@ from hypothesis import settings
 from forks.streams.datasets import load
 
 # A first call compiles for seconds: hypothesis must not take that for slowness.
-settings.register_profile("forks", deadline=None)
-settings.load_profile("forks")
+# `make test` asks the same each time; `make fuzz` takes the other profile and asks anew.
+settings.register_profile("fixed", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("fixed")
 
 
 def pytest_collection_modifyitems(items):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -202,9 +202,12 @@ def test_random_streams_match_the_oracle_and_do_not_depend_on_chunks(case):
     assert np.concatenate(pieces)[:, 0].tobytes() == scores.tobytes()
     assert parts.memory.floats.tobytes() == engine.memory.floats.tobytes()
 
-    truth = oracle_run(learner, X, y)
+    try:
+        truth = oracle_run(learner, X, y)
+        nearby = oracle_run(learner, X * (1.0 + 1e-14), y)
+    except np.linalg.LinAlgError:  # A has been carried over until it has no inverse
+        reject()
     assume(max(truth.conditions, default=0.0) < WELL_CONDITIONED)
-    nearby = oracle_run(learner, X * (1.0 + 1e-14), y)
     assume(np.allclose(truth.scores, nearby.scores, rtol=1e-9, atol=1e-10))  # nor does rounding
     np.testing.assert_allclose(scores, truth.scores, rtol=1e-6, atol=1e-7)
 

@@ -325,8 +325,7 @@ class FORKS(SketchedLearner):
         fit = _ridge(new, old)
         transfer = _ridge(old, new).T
         if not (np.isfinite(fit).all() and np.isfinite(transfer).all()):  # beyond all bounds
-            state.counts[COUNT.refused] += 1
-            self._forget(state)
+            self._refuse(state)
             return
         k = fit.shape[0]
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
@@ -340,11 +339,15 @@ class FORKS(SketchedLearner):
                 M = (transfer @ U) * np.sqrt(learned)
                 new_w = fit @ w
             if not (np.isfinite(M).all() and np.isfinite(new_w).all()):
-                state.counts[COUNT.refused] += 1
-                self._forget(state)
+                self._refuse(state)
                 return
             R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
             w[:], root[:] = new_w, solve_triangular(R, np.eye(k))
+
+    def _refuse(self, state: FORKSState) -> None:
+        """Start anew: the numbers to be carried over are beyond all bounds."""
+        state.counts[COUNT.refused] += 1
+        self._forget(state)
 
 
 class FORKSRule(NamedTuple):
@@ -376,7 +379,7 @@ class FORKSWork(NamedTuple):
 
 
 _ROUNDING = 1e-12
-_LEAST_ROOT = 1e-100  # points that are all alike can leave a root of zero
+_LEAST_ROOT = 1e-100  # weights of 1e100 and more can leave a root of zero
 _CARRY_RIDGE = 1e-10  # relative to the largest eigenvalue of F'F
 
 memory_of = viewer(FORKSMemory)
