@@ -114,7 +114,7 @@ def test_weights_of_any_size(face, size):
 
 
 def test_a_root_of_zero_is_carried_over():
-    """A few rows of huge weight, and then one point for ever: some direction is beyond all doubt."""
+    """A few rows of huge weight, then one point for ever: some direction is beyond all doubt."""
     model = FORKSClassifier(budget=6, update_cycle=5, landmarks="refreshed", random_state=0)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(8, 3))
