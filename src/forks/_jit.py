@@ -64,13 +64,14 @@ class entry:
             index._source_stamp = PACKAGE_DIGEST
             self.stored = stored
 
-    def direct(self, *arguments: Any) -> Callable[..., Any]:
+    def direct(self, *arguments: Any, parts: tuple[Any, ...] = ()) -> Callable[..., Any]:
         """Compile for these arguments and give the way in that does not look at types again.
 
         Looking at the types of a nested tuple costs Python 3 microseconds a call. The caller must
-        hand over arguments of exactly these types from then on.
+        hand over arguments of exactly these types from then on. `parts` are further ones that the
+        function was made for.
         """
-        version: Any = self.over(*arguments)
+        version: Any = self.over(*arguments, *parts)
         if not JIT:
             return version
         signature = tuple(map(numba.typeof, arguments))

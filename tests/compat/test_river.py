@@ -45,7 +45,7 @@ def _scores(model, dicts, labels):
     for x, y in zip(dicts, labels, strict=True):
         row = model._index.row(x)
         known = model._engine is not None
-        scores.append(np.ravel(model._engine.score_row(row)) if known else np.zeros(1))
+        scores.append(np.ravel(model._engine.one_row(row)) if known else np.zeros(1))
         model.learn_one(x, y)
     return scores
 
@@ -149,10 +149,10 @@ def test_a_linear_part_grows_by_its_prior(late):
     model = KernelClassifier(learner)
     for x, label in zip(_dicts(X), y.tolist(), strict=True):
         model.learn_one(x, label)
-    before = [model._engine.score_row(model._index.row(x)) for x in _dicts(X[:20])]
+    before = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     model._index.learn([f"late{j}" for j in range(late)])
     model._fitted_engine(1)
-    after = [model._engine.score_row(model._index.row(x)) for x in _dicts(X[:20])]
+    after = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
     state = learner.view(model._engine.memory)
     P = unpack(state.P, np.arange(state.theta.shape[1]))

@@ -206,14 +206,14 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             engine = self._fitted_engine(1)
         if targets is not self._targets:
             self._set_targets(targets)
-        engine.play_row(row, targets[y], w)
+        engine.one_row(row, targets[y], w)
 
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, False."""
         engine = self._engine
         if engine is None:
             return False
-        return self._answers[engine.score_row(self._index.row(x)) >= 0.0]
+        return self._answers[engine.one_row(self._index.row(x)) >= 0.0]
 
     def predict_proba_one(  # type: ignore[override]
         self, x: dict[Any, Any]
@@ -225,7 +225,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         negative, positive = self._answers
         if self._engine is None:
             return {negative: 0.5, positive: 0.5}
-        score = self._engine.score_row(self._index.row(x))
+        score = self._engine.one_row(self._index.row(x))
         p = float(_probability(self._configuration, np.array([[score]]))[0, 0])
         return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
 
@@ -354,13 +354,13 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
         self._outputs = outputs
         target = np.full(len(outputs) + 1, -1.0)
         target[outputs[y]] = 1.0
-        engine.play_row(row, target, w)
+        engine.one_row(row, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, None."""
         if self._engine is None:
             return None
-        scores = self._engine.score_row(self._index.row(x))
+        scores = self._engine.one_row(self._index.row(x))
         return self._labels()[int(scores[0, :-1].argmax())]
 
     def predict_proba_one(  # type: ignore[override]
@@ -372,7 +372,7 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
         """
         if self._engine is None:
             return {}
-        shares = self._shares(self._engine.score_row(self._index.row(x)))[0]
+        shares = self._shares(self._engine.one_row(self._index.row(x)))[0]
         return dict(zip(self._outputs, shares.tolist(), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -464,13 +464,13 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
         if w != 1.0:
             w = _weight(w)
         row = self._index.row(x, True)
-        self._fitted_engine(1).play_row(row, target, w)
+        self._fitted_engine(1).one_row(row, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Predict the target of a dict of features: before the first target, 0."""
         if self._engine is None:
             return 0.0
-        score: float = self._engine.score_row(self._index.row(x))
+        score: float = self._engine.one_row(self._index.row(x))
         return score
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from forks._bound import Bound
 from forks._memory import Memory
 from forks._rows import dense_row, rows_from
 from forks.learners._protocol import Learner, run, run_ahead, score_rows
@@ -46,10 +47,10 @@ class Engine:
         self.learner = learner
         self.n_features = n_features
         self.n_outputs = n_outputs
-        self.memory: Memory = learner.init(n_features, n_outputs, rng)
         self.rounds = 0  # rows learned so far
         self._take_turns()
         self._prepare()
+        self.memory = learner.init(n_features, n_outputs, rng)
 
     @classmethod
     def restored(
@@ -66,7 +67,21 @@ class Engine:
         self._run = _plain(run.over(self.rule))
         self._run_ahead = _plain(run_ahead.over(self.rule))
         self._score_rows = _plain(score_rows.over(self.rule))
+        self._play, self._score = Bound(run), Bound(score_rows)  # for one row
         self._make_room()
+
+    @property
+    def memory(self) -> Memory:
+        """All that the learner knows."""
+        return self._memory
+
+    @memory.setter
+    def memory(self, memory: Memory) -> None:
+        """Go on with another memory: what leads into the old one is made anew."""
+        self._memory = memory
+        self._view = self.learner.view(memory)
+        self._scratch = np.zeros(self.learner.scratch_size(memory))
+        self._row: Matrix | None = None  # the one that arguments are laid out for
 
     def _make_room(self) -> None:
         """Make what calls for one row use, for the sizes of now."""
@@ -74,11 +89,6 @@ class Engine:
         self._one_score = np.zeros((1, self.n_outputs))
         self._one_weight, self._weight = np.ones(1), 1.0
         self._one_target = np.zeros((1, self.n_outputs))
-        self._kept_scratch = np.zeros(0)
-        self._view: Any = None
-        self._looked_at: Vector | None = None  # the memory that the view and the calls are of
-        self._play_one: Any = None  # made at the first call
-        self._score_one: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("learner", "n_features", "n_outputs", "rounds")
@@ -87,14 +97,15 @@ class Engine:
             return {**state, "memory": self.memory.copy()}  # other threads may go on learning
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept)
-        self.memory = self.memory.copy()
+        self.learner, self.rounds = kept["learner"], kept["rounds"]
+        self.n_features, self.n_outputs = kept["n_features"], kept["n_outputs"]
         self._take_turns()
         self._prepare()
+        self.memory = kept["memory"].copy()
 
     def _take_turns(self) -> None:
         self._turns = Turns()
-        # what `learn_one` needs of it, at hand
+        # what `one_row` needs of it, at hand
         self._take, self._give = self._turns.take, self._turns.give
 
     def alone(self) -> AbstractContextManager[None]:
@@ -106,6 +117,7 @@ class Engine:
         with self.alone():
             self.learner = learner
             self._prepare()
+            self.memory = self._memory
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
@@ -157,7 +169,7 @@ class Engine:
         self, run: Any, X: Any, y: Matrix, weights: Vector, scores: Matrix, *more: Any
     ) -> None:
         floats, ints = self.memory
-        t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, 0, *more)
+        t = run(self.rule, floats, ints, self._scratch, X, y, weights, scores, 0, *more)
         if t < y.shape[0]:
             self._drive_on(t, run, X, y, weights, scores, *more)
         self.rounds += y.shape[0]
@@ -172,16 +184,7 @@ class Engine:
             if moved is not None:
                 self.memory = moved
             floats, ints = self.memory
-            t = run(self.rule, floats, ints, self._scratch(), X, y, weights, scores, t, *more)
-
-    def _scratch(self) -> Vector:
-        """Give scratch that is kept from call to call, anew when the memory is another."""
-        if self._looked_at is not self.memory.floats:
-            self._kept_scratch = np.zeros(self.learner.scratch_size(self.memory))
-            self._view = self.learner.view(self.memory)
-            self._looked_at = self.memory.floats
-            self._play_one = self._score_one = None
-        return self._kept_scratch
+            t = run(self.rule, floats, ints, self._scratch, X, y, weights, scores, t, *more)
 
     def predict(self, X: Any) -> Matrix:
         """Score every row, learning nothing."""
@@ -192,87 +195,73 @@ class Engine:
             self._score_rows(self.rule, floats, ints, scratch, rows_from(X), scores)
         return scores
 
-    # One row at a time, where a microsecond counts: `play_row` and `score_row` take a row as a
-    # chunk of one, and `learn_one` and `predict_one` a vector.
+    # One row at a time, where a microsecond counts.
 
     def learn_one(self, x: Vector, y: float, weight: float = 1.0) -> float:
-        """Play one round on a dense row; the fast path for a single output."""
-        return float(self._in_turn(self._learn_vector, x, y, weight))
+        """Play one round on a dense row; for a single output."""
+        return float(self.one_row(x, y, weight))
 
     def predict_one(self, x: Vector) -> float:
-        """Score one dense row; the fast path for a single output."""
-        return float(self._in_turn(self._score_vector, x))
+        """Score one dense row; for a single output."""
+        return float(self.one_row(x))
 
-    def play_row(self, row: Matrix, y: float | Vector, weight: float = 1.0) -> None:
-        """Play one round on a chunk of one dense row."""
-        self._in_turn(self._play, row, y, weight)
+    def one_row(
+        self, row: Matrix | Vector, y: float | Vector | None = None, weight: float = 1.0
+    ) -> Any:
+        """Score a dense row, and with a target play its round.
 
-    def score_row(self, row: Matrix) -> Any:
-        """Score a chunk of one dense row: a number, or a matrix of one row for several outputs."""
-        return self._in_turn(self._score, row)
-
-    def _in_turn(self, action: Callable[..., Any], *arguments: Any) -> Any:
-        """Do something with one row in a turn alone: what a `with` would take half a µs for."""
+        The score is a number, or a matrix of one row for several outputs. Fastest is one array,
+        a chunk of one row, that comes again and again with other values.
+        """
         turns = self._turns
-        try:
+        try:  # a turn alone, written out: a `with` would take half a microsecond
             self._take()
         except IndexError:
             with turns.alone():
-                return action(*arguments)
+                return self._in_turn(row, y, weight)
         except BaseException:  # as in `Turns`
             self._give(None)
             raise
         try:
             if turns.readers:
                 turns.wait_for_readers()
-            return action(*arguments)
+            return self._in_turn(row, y, weight)
         finally:
             self._give(None)
             if turns.sleepers:
                 turns.wake()
 
-    def _learn_vector(self, x: Vector, y: float, weight: float) -> float:
-        self._one_row[0] = x
-        self._play(self._one_row, y, weight)
-        return self._one_score.item()
-
-    def _score_vector(self, x: Vector) -> Any:
-        self._one_row[0] = x
-        return self._score(self._one_row)
-
-    def _play(self, row: Matrix, y: float | Vector, weight: float) -> None:
-        if self._looked_at is not self.memory.floats or self._play_one is None:
-            self._play_one = self._player(row)
-        if self.n_outputs == 1:
-            self._one_target[0, 0] = y
+    def _in_turn(self, row: Matrix | Vector, y: float | Vector | None, weight: float) -> Any:
+        if row is not self._row:
+            self._lay_out(row)
+        if y is None:
+            self._score.call()
         else:
-            self._one_target[0] = y
-        if weight != self._weight:
-            self._one_weight[0] = self._weight = weight
-        if self._play_one(row) == 0:
-            one = row, self._one_target, self._one_weight, self._one_score
-            self._drive_on(0, self._run, *one)
-        self.rounds += 1
-
-    def _score(self, row: Matrix) -> Any:
-        if self._looked_at is not self.memory.floats or self._score_one is None:
-            self._score_one = self._scorer(row)
-        self._score_one(row)
+            if self.n_outputs == 1:
+                self._one_target[0, 0] = y
+            else:
+                self._one_target[0] = y
+            if weight != self._weight:
+                self._one_weight[0] = self._weight = weight
+            if self._play.call() == 0:
+                one = self._row, self._one_target, self._one_weight, self._one_score
+                self._drive_on(0, self._run, *one)
+            self.rounds += 1
         return self._one_score.item() if self.n_outputs == 1 else self._one_score.copy()
 
-    # Two calls for one row, with all other arguments in their places; see also `_plain`.
-
-    def _player(self, row: Matrix) -> Callable[[Matrix], int]:
-        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
-        y, weights, scores = self._one_target, self._one_weight, self._one_score
-        direct = run.direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
-        return lambda row: direct(rule, floats, ints, scratch, row, y, weights, scores, 0)
-
-    def _scorer(self, row: Matrix) -> Callable[[Matrix], None]:
-        rule, scratch, (floats, ints) = self.rule, self._scratch(), self.memory
-        scores = self._one_score
-        direct = score_rows.direct(rule, floats, ints, scratch, row, scores)
-        return lambda row: direct(rule, floats, ints, scratch, row, scores)
+    def _lay_out(self, row: Matrix | Vector) -> None:
+        """Put the arguments of calls for this row in their places."""
+        if row.ndim == 1:
+            self._one_row[0] = row
+            row = self._one_row
+            if row is self._row:
+                return
+        elif row.shape != self._one_row.shape:
+            raise ValueError(f"row has the shape {row.shape}, not {self._one_row.shape}")
+        here = self.rule, *self._memory, self._scratch, row
+        self._play.put(*here, self._one_target, self._one_weight, self._one_score, 0)
+        self._score.put(*here, self._one_score)
+        self._row = row
 
     def features(self, X: Any) -> Matrix | None:
         """Give the features in which the score is linear now, or None if there are none."""
@@ -391,16 +380,12 @@ class EngineGroup:
                 self.engines.append(copy.deepcopy(self.engines[-1]))
             self.n_outputs = n_outputs
 
-    def play_row(self, row: Matrix, y: Vector, weight: float = 1.0) -> None:
-        """Play one round on a chunk of one dense row."""
+    def one_row(self, row: Matrix, y: Vector | None = None, weight: float = 1.0) -> Matrix:
+        """Score a chunk of one dense row, and with targets play its round: a matrix of one row."""
+        targets = [None] * self.n_outputs if y is None else y
         with self.alone():
-            for engine, target in zip(self.engines, y, strict=True):
-                engine.play_row(row, target, weight)
-
-    def score_row(self, row: Matrix) -> Matrix:
-        """Score a chunk of one dense row: a matrix of one row."""
-        with self._turns.reading():
-            return np.array([[engine.score_row(row) for engine in self.engines]])
+            pairs = zip(self.engines, targets, strict=True)
+            return np.array([[engine.one_row(row, target, weight) for engine, target in pairs]])
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""

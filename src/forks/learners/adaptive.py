@@ -640,17 +640,14 @@ def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
     n = len(gram)
     values, vectors = eigh(gram, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
-    rotated, squares = vectors.T @ targets, vectors**2
-    errors = []
-    for alpha in _ALPHAS:
-        shrink = values / (values + alpha)
-        H = (squares @ shrink)[:, None]
-        if not H.max() < 1.0:  # rounding: alpha is nothing beside huge rows
-            errors.append(np.inf)
-            continue
-        f = (vectors @ (shrink[:, None] * rotated) - H * targets) / (1.0 - H)
-        missing = 1.0 - targets * f if classifies else targets - f
-        errors.append(np.mean((np.maximum(missing, 0.0) if classifies else missing) ** 2))
+    shrink = values / (values + _ALPHAS[:, None])  # (alphas, n)
+    H = (shrink @ (vectors**2).T)[:, :, None]  # (alphas, n, 1)
+    f = vectors @ (shrink[:, :, None] * (vectors.T @ targets))  # (alphas, n, outputs)
+    sound = H.max(axis=(1, 2)) < 1.0  # rounding: an alpha may be nothing beside huge rows
+    H[~sound] = 0.0
+    f = (f - H * targets) / (1.0 - H)
+    missing = np.maximum(1.0 - targets * f, 0.0) if classifies else targets - f
+    errors = np.where(sound, np.mean(missing**2, axis=(1, 2)), np.inf)
     share = n / (n + _CONVINCING)
     best = _ALPHAS[int(np.argmin(errors))]
     return float(best**share * _USUAL_ALPHA ** (1.0 - share))
