@@ -17,6 +17,7 @@ from river import compose, datasets, drift, evaluate, metrics, preprocessing
 from river.checks import check_estimator, yield_checks
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks.compat._index import FeatureIndex
 from forks.compat.river import KernelClassifier, KernelMulticlassClassifier, KernelRegressor
 from forks.kernels import Gaussian
 from forks.learners import FOGD, FORKS, RBP, Adaptive
@@ -188,6 +189,23 @@ def test_late_features_of_fogd_have_draws_of_their_own():
     np.testing.assert_array_equal(first[:n], second[:n])
     assert not np.any(first[:30] == other[:30])
     assert len(np.unique(first[:30, :8])) == 240
+
+
+def test_rows_are_those_of_the_dict_whatever_came_before():
+    index = FeatureIndex(10)
+    assert index.row({"a": 1.0, "b": 2.0}, True).tolist() == [[1.0, 2.0]]
+    x = {"a": 1.0, "b": 2.0}
+    assert index.row(x).tolist() == [[1.0, 2.0]]
+    x["b"] = 3.0
+    assert index.row(x).tolist() == [[1.0, 3.0]]
+    assert index.row({"b": 1.0, "a": 3.0}).tolist() == [[3.0, 1.0]]  # the same values in order
+    for wrong in (np.nan, "3", None, np.zeros(2)):
+        with pytest.raises(ValueError, match="'a' must be a"):
+            index.row({"b": 7.0, "a": wrong})
+        assert index.row({"b": 1.0, "a": 3.0}).tolist() == [[3.0, 1.0]]
+    assert index.row({"a": 3.0, "c": 1.0}, True).tolist() == [[3.0, 0.0, 1.0]]
+    assert index.row({"a": 3.0, "c": 1.0}).tolist() == [[3.0, 0.0, 1.0]]
+    assert index.row({"a": 3.0, "unknown": 1.0}).tolist() == [[3.0, 0.0, 0.0]]
 
 
 def test_the_order_of_a_dict_does_not_matter():

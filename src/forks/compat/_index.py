@@ -27,7 +27,8 @@ class FeatureIndex:
     each column by itself, and names that share one would spoil it for each other.
 
     A row is made from a dict in one step if the dict has the names of the one before it, in the
-    same order; else name by name. What a dict does not have is 0.
+    same order, and not at all if it has its values too; else name by name. What a dict does not
+    have is 0.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ class FeatureIndex:
         self._row = np.frombuffer(self._bytes).reshape(1, self.width)
         self._write = struct.Struct(f"{self.width}d").pack_into
         self._names: tuple[Hashable, ...] | None = None  # of the dict before
+        self._given: tuple[Any, ...] | None = None  # its values
         self._arrange: Callable[[Sequence[Any]], Collection[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -78,8 +80,13 @@ class FeatureIndex:
 
         To `learn` is to give columns to new names; otherwise they are ignored.
         """
-        names = tuple(x)
-        values: Collection[Any]
+        names, given = tuple(x), tuple(x.values())
+        try:
+            if given == self._given and names == self._names:
+                return self._row  # it has been predicted, and is learned now
+        except ValueError:  # an array among the values, which is neither equal nor not
+            pass
+        values: Collection[Any] = given
         if names != self._names:
             if learn and not self.knows_all(names):
                 check_values(x)
@@ -87,10 +94,9 @@ class FeatureIndex:
             values = self._by_name(x)
             self._names = names if self.knows_all(names) else None
             self._arrange = self._arrangement(names)
-        elif self._arrange is None:
-            values = x.values()
-        else:
-            values = self._arrange((*x.values(), 0.0))
+        elif self._arrange is not None:
+            values = self._arrange((*given, 0.0))
+        self._given = None  # until the row is written
         try:
             self._write(self._bytes, 0, *values)
             good = isfinite(sum(values))
@@ -99,6 +105,7 @@ class FeatureIndex:
         if not good:  # or a sum that overflows, or of numbers that cannot be added
             check_values(self._known(x))
             self._row[0] = [float(value) for value in values]
+        self._given = given
         return self._row
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
