@@ -225,7 +225,17 @@ def test_given_weights_of_classes():
     assert three.score(BLOBS, BLOB) > 0.95
 
 
-@pytest.mark.parametrize("given", ["even", 3.0, {"blue": 1.0}, {"rare": -1.0}, {"rare": "much"}])
+def test_huge_weights_of_classes():
+    rows, labels = imbalanced(50)
+    model = FORKSClassifier(class_weight={"rare": 2**64, "usual": 1e300})
+    scores = model.prequential(rows, labels, classes=["rare", "usual"], sample_weight=[1e300] * 50)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["even", 3.0, {"blue": 1.0}, {"rare": -1.0}, {"rare": "much"}, {"rare": 10**400}],
+)
 def test_bad_weights_of_classes(given):
     rows, labels = imbalanced(50)
     with pytest.raises(ValueError, match="class_weight"):

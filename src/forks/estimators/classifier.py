@@ -1,7 +1,7 @@
 """Classifiers: two classes, or more with one score per class on one shared state."""
 
-import math
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from forks.estimators._forks import CLASSIFICATION, ForksParameters
 from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import Adaptive
 from forks.typing import Matrix, Vector
+
+
+_LARGEST = sys.float_info.max
 
 
 def _gives_probabilities(classifier: Any) -> bool:
@@ -211,8 +214,10 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         for label, weight in given.items():
             if label not in self.classes_.tolist():
                 raise ValueError(f"class_weight has {label!r}, which is none of the classes")
-            if not (isinstance(weight, numbers.Real) and 0.0 <= float(weight) < math.inf):
-                raise ValueError(f"class_weight of {label!r} must not be negative, got {weight!r}")
+            if not (isinstance(weight, numbers.Real) and 0.0 <= weight <= _LARGEST):
+                raise ValueError(
+                    f"class_weight of {label!r} must be finite and not negative, got {weight!r}"
+                )
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         if self.class_weight is None:
@@ -221,10 +226,13 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         two = targets.shape[1] == 1
         is_of = np.hstack([-targets, targets]) > 0.0 if two else targets > 0.0  # (rows, classes)
         if isinstance(self.class_weight, dict):
-            each = np.array([self.class_weight.get(label, 1.0) for label in self.classes_])
+            each = np.array([float(self.class_weight.get(label, 1.0)) for label in self.classes_])
             factors = is_of @ each
         else:
             so_far = self._class_counts + np.cumsum(is_of, axis=0)  # with the row itself
             factors = so_far.sum(axis=1) / (is_of.shape[1] * so_far[is_of])
             self._class_counts = so_far[-1]
-        return factors if weights is None else weights * factors
+        if weights is None:
+            return factors
+        with np.errstate(over="ignore"):
+            return np.minimum(weights * factors, _LARGEST)
