@@ -15,7 +15,6 @@ from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import Adaptive
 from forks.typing import Matrix, Vector
 
-
 _LARGEST = sys.float_info.max
 
 
