@@ -127,7 +127,7 @@ PARTS = (
         "two data sets that come with River from the first event on. River's pipeline is "
         "`RBFSampler(100) | LogisticRegression`, as it is and after a `StandardScaler`, of three "
         "seeds: the time is that of the fastest, the mistakes are the mean over the seeds, without "
-        "or with the scaler, whichever is better. Ours is `KernelClassifier(Adaptive(buffer=100))`.",
+        "or with the scaler, whichever is less. Ours is `KernelClassifier(Adaptive(buffer=100))`.",
         river.measure,
     ),
     Part(
