@@ -30,7 +30,7 @@ demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
 	$(BIN)/forks demo
 
 test: $(STAMP)  ## run the tests, without the long proofs
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow

@@ -522,7 +522,7 @@ class Adaptive(Learner):
         keep all rows. Of P the lower triangle is given.
         """
         alpha = float(state.levels[LEVEL.alpha])
-        ridge = alpha / (self._unit * np.maximum(weights, _JITTER))
+        ridge = alpha / self._unit / np.maximum(weights, _JITTER)
         one_machine = self._rule.classifies and targets.shape[1] == 1
         lost = np.ones(len(gram), bool)
         for _ in range(_NEWTON_STEPS):
