@@ -191,21 +191,32 @@ def test_late_features_of_fogd_have_draws_of_their_own():
     assert len(np.unique(first[:30, :8])) == 240
 
 
-def test_rows_are_those_of_the_dict_whatever_came_before():
-    index = FeatureIndex(10)
-    assert index.row({"a": 1.0, "b": 2.0}, True).tolist() == [[1.0, 2.0]]
+@pytest.mark.parametrize("often", [1, 10])  # the step from an expected dict is another
+def test_rows_are_those_of_the_dict_whatever_came_before(often):
+    index = FeatureIndex(4)
+
+    def assert_row(x, row, learn=False):
+        for _ in range(often):
+            assert index.row(x, learn).tolist() == [row]
+
     x = {"a": 1.0, "b": 2.0}
-    assert index.row(x).tolist() == [[1.0, 2.0]]
+    assert_row(x, [1.0, 2.0], learn=True)
     x["b"] = 3.0
-    assert index.row(x).tolist() == [[1.0, 3.0]]
-    assert index.row({"b": 1.0, "a": 3.0}).tolist() == [[3.0, 1.0]]  # the same values in order
+    assert_row(x, [1.0, 3.0])
+    assert_row({"b": 1.0, "a": 3.0}, [3.0, 1.0])
+    assert_row({"b": True, "a": np.float32(0.5)}, [0.5, 1.0])
     for wrong in (np.nan, "3", None, np.zeros(2)):
         with pytest.raises(ValueError, match="'a' must be a"):
             index.row({"b": 7.0, "a": wrong})
-        assert index.row({"b": 1.0, "a": 3.0}).tolist() == [[3.0, 1.0]]
-    assert index.row({"a": 3.0, "c": 1.0}, True).tolist() == [[3.0, 0.0, 1.0]]
-    assert index.row({"a": 3.0, "c": 1.0}).tolist() == [[3.0, 0.0, 1.0]]
-    assert index.row({"a": 3.0, "unknown": 1.0}).tolist() == [[3.0, 0.0, 0.0]]
+        assert_row({"b": 1.0, "a": 3.0}, [3.0, 1.0])
+    assert_row({"a": 1e308, "b": 1.7e308}, [1e308, 1.7e308])  # the sum is not finite
+    assert_row({"a": 3.0, "unknown": 7.0}, [3.0, 0.0])
+    assert_row({"b": 3.0}, [0.0, 3.0])
+    assert_row({}, [0.0, 0.0])
+    assert_row({"d": 3.0, "c": 1.0}, [0.0, 0.0, 1.0, 3.0], learn=True)
+    assert_row({"d": 3.0, "a": 1.0}, [1.0, 0.0, 0.0, 3.0], learn=True)
+    assert_row({"a": 3.0, "ignored": 1.0}, [3.0, 0.0, 0.0, 0.0], learn=True)
+    assert_row({"a": 3.0, "b": 1.0}, [3.0, 1.0, 0.0, 0.0], learn=True)
 
 
 def test_the_order_of_a_dict_does_not_matter():

@@ -3,7 +3,7 @@
 import logging
 import re
 import struct
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import isfinite, nan
 from operator import itemgetter
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from forks.typing import Matrix
 
+_OFTEN = 3  # times that names come again before they are expected: others may come in each row
 _DIGITS = re.compile(r"([0-9]{1,18})")
 
 logger = logging.getLogger("forks")
@@ -26,9 +27,8 @@ class FeatureIndex:
     Once there are `most` names, further ones are ignored: a learner scales, compares and weighs
     each column by itself, and names that share one would spoil it for each other.
 
-    A row is made from a dict in one step if the dict has the names of the one before it, in the
-    same order, and not at all if it has its values too; else name by name. What a dict does not
-    have is 0.
+    A row is made from a dict in one step if the last few had the same names, and not at all if the
+    last one had the same values too; else name by name. What a dict does not have is 0.
 
     Parameters
     ----------
@@ -45,10 +45,13 @@ class FeatureIndex:
     def _prepare(self) -> None:
         self._bytes = bytearray(8 * self.width)  # numpy takes its time to hand out its memory
         self._row = np.frombuffer(self._bytes).reshape(1, self.width)
-        self._write = struct.Struct(f"{self.width}d").pack_into
-        self._names: tuple[Hashable, ...] | None = None  # of the dict before
-        self._given: tuple[Any, ...] | None = None  # its values
-        self._arrange: Callable[[Sequence[Any]], Collection[Any]] | None = None
+        self._write_all = struct.Struct(f"{self.width}d").pack_into
+        self._names: frozenset[Hashable] = frozenset()  # of the last dict made by name
+        self._again = 0  # times that they have come again
+        self._length = -1  # of a dict that takes one step: `_take` its values and `_write` them
+        self._take: Callable[[Mapping[Hashable, Any]], Sequence[Any]] = tuple
+        self._write = self._write_all
+        self._values: Sequence[Any] | None = None  # that are in the row
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("most", "columns", "width")}
@@ -80,33 +83,50 @@ class FeatureIndex:
 
         To `learn` is to give columns to new names; otherwise they are ignored.
         """
-        names, given = tuple(x), tuple(x.values())
+        values: Sequence[Any] | None = None
         try:
-            if given == self._given and names == self._names:
-                return self._row  # it has been predicted, and is learned now
-        except ValueError:  # an array among the values, which is neither equal nor not
-            pass
-        values: Collection[Any] = given
-        if names != self._names:
-            if learn and not self.knows_all(names):
-                check_values(x)
-                self.learn(names)
-            values = self._by_name(x)
-            self._names = names if self.knows_all(names) else None
-            self._arrange = self._arrangement(names)
-        elif self._arrange is not None:
-            values = self._arrange((*given, 0.0))
-        self._given = None  # until the row is written
+            if len(x) == self._length:
+                values = self._take(x)
+                if values == self._values:
+                    return self._row  # it has been predicted, and is learned now
+        except (KeyError, ValueError):  # other names; an array, which is neither equal nor not
+            values = None
+        write = self._write
+        if values is None:
+            self._look_at_names(x, learn)
+            values, write = self._by_name(x), self._write_all
+        self._values = None  # until the row is written
         try:
-            self._write(self._bytes, 0, *values)
+            write(self._bytes, 0, *values)
             good = isfinite(sum(values))
         except (struct.error, TypeError, ValueError, OverflowError):
             good = False
         if not good:  # or a sum that overflows, or of numbers that cannot be added
             check_values(self._known(x))
-            self._row[0] = [float(value) for value in values]
-        self._given = given
+            self._row[0] = [float(value) for value in self._by_name(x)]
+        self._values = values
         return self._row
+
+    def _look_at_names(self, x: Mapping[Hashable, Any], learn: bool) -> None:
+        """Learn names if asked to, and expect those that have come a few times."""
+        if learn and not self.knows_all(x):
+            check_values(x)
+            self.learn(x)
+        self._again = self._again + 1 if x.keys() == self._names else 0
+        self._names = frozenset(x)
+        if self._again == _OFTEN and len(self._known(x)) == len(x):
+            self._expect(sorted(x, key=self.columns.__getitem__))
+
+    def _expect(self, names: list[Hashable]) -> None:
+        """Make the step from a dict with these names, in the order of the columns, to a row."""
+        columns = [self.columns[name] for name in names]
+        gaps = np.diff([-1, *columns, self.width]) - 1  # columns without a value, before each
+        self._length = len(names)
+        self._write = struct.Struct("d".join(f"{8 * gap}x" for gap in gaps)).pack_into
+        if len(names) > 1:
+            self._take = itemgetter(*names)
+        else:  # where an itemgetter gives no tuple
+            self._take = lambda x: tuple(x[name] for name in names)
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
         values: list[Any] = [0.0] * self.width
@@ -118,24 +138,6 @@ class FeatureIndex:
 
     def _known(self, x: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
         return {name: value for name, value in x.items() if name in self.columns}
-
-    def _arrangement(
-        self, names: tuple[Hashable, ...]
-    ) -> Callable[[Sequence[Any]], Collection[Any]] | None:
-        """Make the function from the values of these names, and a 0 after them, to a row.
-
-        None if the values are a row as they are.
-        """
-        places = [len(names)] * self.width
-        for place, name in enumerate(names):
-            column = self.columns.get(name)
-            if column is not None:
-                places[column] = place
-        if places == list(range(len(names))):
-            return None
-        if len(places) < 2:  # where an itemgetter gives no tuple
-            return lambda values: [values[place] for place in places]
-        return itemgetter(*places)
 
 
 def _sorted(names: Iterable[Hashable]) -> list[Hashable]:

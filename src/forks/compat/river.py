@@ -89,7 +89,7 @@ class _KernelModel:
         if engine is None:
             rng = np.random.default_rng(self.seed)
             self._engine = engine = self._new_engine(width, n_outputs, rng)
-            if not engine.compiled:
+            if logger.isEnabledFor(logging.INFO) and not engine.compiled:
                 logger.info("compiling for %s, once per machine", engine.rule)
         if engine.n_features != width:
             engine.widen(width)
