@@ -11,7 +11,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow fuzz lint format bench endurance docs clean
+.PHONY: help install demo test test-slow lowest fuzz lint format bench endurance docs clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -34,6 +34,16 @@ test: $(STAMP)  ## run the tests, without the long proofs
 
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow
+
+lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a quarter of an hour)
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check -e . \
+	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow) \
+	  pandas==2.2.* pytest pytest-xdist hypothesis distributed pyyaml
+	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" --ignore tests/compat
+	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check \
+	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do
+	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" tests/compat
 
 fuzz: $(STAMP)  ## read 160,000 damaged files, call estimators in any order, ask the property tests anew
 	$(BIN)/python tests/fuzz/fuzz_files.py
@@ -65,5 +75,5 @@ $(DOCS): $(STAMP)
 	@touch $@
 
 clean:  ## remove the virtual environment, caches and what was built
-	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
+	rm -rf .venv .venv-lowest build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
