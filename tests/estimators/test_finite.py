@@ -98,6 +98,28 @@ def test_targets_of_any_size(changes, size):
     assert_finite(model, NORMAL, mixed)
 
 
+@pytest.mark.parametrize("weight", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("later", [1.0, 1e150, 1e300])
+def test_targets_far_beyond_those_so_far(later, weight):
+    """The unit of the targets is that of the first ones that had a weight."""
+    model = FORKSRegressor(budget=8)
+    model.partial_fit(NORMAL[:40], 1e-300 * NORMAL[:40, 0], sample_weight=np.arange(40) % 2)
+    for row in range(8):
+        one = NORMAL[row : row + 1]
+        model.partial_fit(one, later * one[:, 0], sample_weight=[weight])
+        assert np.isfinite(model.predict(NORMAL)).all()
+        assert np.isfinite(model.engine_.memory.floats).all()
+
+
+@pytest.mark.parametrize("far", [1e150, 1e300])
+def test_targets_of_weight_zero_have_no_say(far):
+    model = FORKSRegressor(budget=8)
+    targets = np.where(np.arange(20) % 2, 1e-300, far) * NORMAL[:20, 0]
+    model.partial_fit(NORMAL[:20], targets, sample_weight=np.arange(20) % 2)
+    assert np.abs(model.predict(NORMAL)).max() < 1e-290
+    assert np.isfinite(model.engine_.memory.floats).all()
+
+
 @each_stream
 @pytest.mark.parametrize("size", [1e100, 1e-300])
 def test_targets_and_rows_of_any_size(rows, size):

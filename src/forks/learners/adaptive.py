@@ -115,6 +115,7 @@ from forks.typing import PER_OUTPUT, Along, Counter, Matrix, Vector
 
 SMALLEST_BUFFER = 16  # rows of the first fit
 _ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
+_FAR = 1e100  # of targets in the unit of theta: their squares are finite
 _USUAL_ALPHA = 0.5
 _CONVINCING = 64  # rows at which the data's choice of alpha counts as much as the usual one
 _CHOOSE_UP_TO = 64  # rows: a decomposition of more takes its time, and changes little
@@ -452,7 +453,8 @@ class Adaptive(Learner):
         L = np.hstack([levels[LEVEL.linear] * Z[:, :linear], np.ones((n, 1))])
         if not rule.classifies:
             self._standardise(state, y, weights)
-        targets = (y - levels[LEVEL.mean]) / levels[LEVEL.spread]
+        with np.errstate(over="ignore"):  # rows of weight zero have no say in the spread
+            targets = np.clip((y - levels[LEVEL.mean]) / levels[LEVEL.spread], -_FAR, _FAR)
         of_rows = K if m == n else K[twin]
         gram = L @ L.T
         gram += of_rows if m == n else of_rows[:, twin]
@@ -835,8 +837,7 @@ def _watch(rule, state, work, y):
     if not rule.classifies:
         square = 0.0
         for o in range(y.shape[0]):
-            target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
-            g = slope(rule.loss, work.f[o], target)
+            g = slope(rule.loss, work.f[o], _standardised(levels, y[o]))
             square += g * g
         wrong = square > levels[LEVEL.residual]
     elif y.shape[0] == 1:
@@ -920,6 +921,12 @@ def _curvature(loss, f, y):
 
 
 @njit
+def _standardised(levels, y):
+    """The target in the unit of theta; an absurd one is held."""
+    return min(max((y - levels[LEVEL.mean]) / levels[LEVEL.spread], -_FAR), _FAR)
+
+
+@njit
 def _newton(rule, state, work, y, weight):
     """Take the Newton step, if the round has something to say."""
     counts, levels = state.counts, state.levels
@@ -935,7 +942,7 @@ def _newton(rule, state, work, y, weight):
             loudest = _OUTLIER * reference
     total = 0.0
     for o in range(y.shape[0]):
-        target = (y[o] - levels[LEVEL.mean]) / levels[LEVEL.spread]
+        target = _standardised(levels, y[o])
         g = slope(rule.loss, work.f[o], target)
         if abs(g) > levels[LEVEL.tolerance] * reference:
             lost = True
@@ -950,7 +957,7 @@ def _newton(rule, state, work, y, weight):
         return
     q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
     grown = 1.0 + h * q
-    if not (grown >= 1.0 and finite(grown)):
+    if not (grown >= 1.0 and finite(grown) and finite(weight * math.sqrt(total))):
         counts[COUNT.refused] += 1
         return
     for o in range(y.shape[0]):
