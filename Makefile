@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs-installed
+OF_RIVER := tests/compat tests/bench tests/test_memory.py
 
 # Real data: $FORKS_DATA, or the folder beside the checkout where there is one.
 ifndef FORKS_DATA
@@ -39,11 +40,11 @@ lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check -e . \
 	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow) \
-	  pandas==2.2.* pytest pytest-xdist hypothesis distributed pyyaml
-	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" --ignore tests/compat
+	  pandas==2.2.* pytest pytest-xdist hypothesis distributed pyyaml import-linter
+	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" tests $(OF_RIVER:%=--ignore %)
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check \
 	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do
-	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" tests/compat
+	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" $(OF_RIVER) docs README.md
 
 fuzz: $(STAMP)  ## read 160,000 damaged files, call estimators in any order, ask the property tests anew
 	$(BIN)/python tests/fuzz/fuzz_files.py

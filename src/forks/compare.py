@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -132,8 +133,7 @@ def _played(
     tasks = [(m.name, i) for i in range(plan.n_permutations) for m in methods]
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
-    progress.disable = not console.is_terminal
-    with progress:
+    with progress if console.is_terminal else nullcontext():
         bar = progress.add_task("compiling, if this is the first time", total=len(tasks))
         for run in _in_parallel(plan, tasks, min(jobs, len(tasks))):
             progress.update(bar, advance=1, description=run.method)

@@ -1,7 +1,7 @@
 """The command line. Reads the options, calls the room that does the work, reports failures."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -225,7 +225,6 @@ def _download_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     progress = Progress(*columns, console=console, transient=True)
-    progress.disable = not console.is_terminal
     bars: dict[str, Any] = {}
 
     def show(file: str, done: int, total: int | None) -> None:
@@ -233,7 +232,7 @@ def _download_bar() -> Iterator[Callable[[str, int, int | None], None]]:
             bars[file] = progress.add_task(file)
         progress.update(bars[file], completed=done, total=total)
 
-    with progress:
+    with progress if console.is_terminal else nullcontext():
         yield show
 
 

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,9 +207,8 @@ def _missing_file(data: str, skip: bool) -> str:
 def _played(missing: list[Any], file: Path, jobs: int, console: Console) -> list[Record]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
-    progress.disable = not console.is_terminal
     records = []
-    with progress:
+    with progress if console.is_terminal else nullcontext():
         bar = progress.add_task("", total=len(missing))
         for record in play_runs(missing, file, jobs):
             records.append(record)
