@@ -274,7 +274,8 @@ def test_a_picture(libsvm_file, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
-def test_ctrl_c_writes_a_checkpoint_and_ends_with_130(libsvm_file, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_writes_a_checkpoint(number, libsvm_file, tmp_path):
     text = libsvm_file.read_text()
     folder, out = tmp_path / "c", tmp_path / "p.csv"
     options = ["--features", "3", "--learner", "RBP", "--every", "1000", "--chunk", "100"]
@@ -287,9 +288,9 @@ def test_ctrl_c_writes_a_checkpoint_and_ends_with_130(libsvm_file, tmp_path):
     while not out.exists() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
     time.sleep(1.0)  # it has learned what came, and waits for more
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "--resume goes on" in stderr
     assert forks.load(folder / "checkpoint.forks").n_rounds_ in (100, 200)
     resumed = subprocess.run([*command, "--resume"], input=text, text=True, check=False)

@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 _PICTURES = (".pdf", ".png", ".svg")
-INTERRUPTED = 130
 
 
 @contextmanager

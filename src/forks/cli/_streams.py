@@ -1,6 +1,8 @@
 """`forks run`, `forks predict` and `forks info`."""
 
 import json
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._failures import INTERRUPTED, check_picture, failures_in_one_line
+from forks.cli._failures import check_picture, failures_in_one_line
 
 _FILE = typer.Argument(
     metavar="FILE", help="LIBSVM format, .csv, .tsv or .parquet, compressed or not; - for stdin."
@@ -95,9 +97,11 @@ def _run(
     """Learn a stream: predict each row, then learn it.
 
     A run that was killed goes on with --checkpoint DIR --resume and the same options, and ends
-    with the same model, predictions and metrics, byte for byte. Ctrl-C writes a checkpoint first.
+    with the same model, predictions and metrics, byte for byte. Ctrl-C and SIGTERM write a
+    checkpoint first.
 
-    Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted.
+    Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
+    terminated.
     """
     with _interrupts(checkpoint), failures_in_one_line(bad_input=2, missing_file=2):
         from forks.run.command import RunOptions, run
@@ -187,12 +191,27 @@ def _one_of(option: str, value: str | None, choices: tuple[str, ...]) -> str | N
 
 @contextmanager
 def _interrupts(checkpoint: Path | None) -> Iterator[None]:
+    """Tell how to go on after Ctrl-C, or after SIGTERM, which is taken for one."""
+    came = signal.SIGINT
+
+    def terminate(number: int, frame: Any) -> None:
+        nonlocal came
+        came = signal.SIGTERM
+        as_interrupt: Any = signal.getsignal(signal.SIGINT)  # at some moments it has to wait
+        as_interrupt(signal.SIGINT, frame)
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not ignored, say
+    ours = usual and threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, terminate) if ours else None
     try:
         yield
     except KeyboardInterrupt:
         more = f"; --checkpoint {checkpoint} --resume goes on" if checkpoint else ""
         typer.echo(f"Interrupted{more}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(128 + came) from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
