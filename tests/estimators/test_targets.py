@@ -1,5 +1,7 @@
 """Labels, classes, probabilities, weights and real targets."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -227,7 +229,7 @@ def test_given_weights_of_classes():
 
 def test_huge_weights_of_classes():
     rows, labels = imbalanced(50)
-    model = FORKSClassifier(class_weight={"rare": 2**64, "usual": 1e300})
+    model = FORKSClassifier(class_weight={"rare": 2**64 + Fraction(1, 3), "usual": 1e300})
     scores = model.prequential(rows, labels, classes=["rare", "usual"], sample_weight=[1e300] * 50)
     assert np.isfinite(scores).all()
 

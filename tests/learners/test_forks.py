@@ -379,13 +379,19 @@ def test_learning_goes_on_after_pickling_and_row_by_row():
     assert np.array(scores).tobytes() == whole.tobytes()
 
 
-def test_an_interrupted_event_leaves_a_working_learner(monkeypatch):
-    """The row of the event is not learned; everything after it goes on."""
-    X, y = made_up_stream(400)
+def engine_after_100(rows):
+    """A stream, and an engine that has learned its first 100 rows."""
+    X, y = made_up_stream(rows)
     learner = published(landmarks="refreshed", on_update="carry", update_cycle=20)
     engine = Engine(learner, X.shape[1], 1, np.random.default_rng(0))
     targets = y.reshape(-1, 1)
     engine.learn(X[:100], targets[:100])
+    return engine, X, targets
+
+
+def test_an_interrupted_event_leaves_a_working_learner(monkeypatch):
+    """The row of the event is not learned; everything after it goes on."""
+    engine, X, targets = engine_after_100(400)
 
     def interrupt(*arguments):
         raise KeyboardInterrupt
@@ -407,11 +413,7 @@ def test_an_interrupted_event_leaves_a_working_learner(monkeypatch):
 @pytest.mark.parametrize("part", ["cross", "vectors_transposed"])
 def test_a_map_beyond_repair_begins_again(part):
     """Numbers that no stream leads to, from a file that was made to do harm, say."""
-    X, y = made_up_stream(500)
-    learner = published(landmarks="refreshed", on_update="carry", update_cycle=20)
-    engine = Engine(learner, X.shape[1], 1, np.random.default_rng(0))
-    targets = y.reshape(-1, 1)
-    engine.learn(X[:100], targets[:100])
+    engine, X, targets = engine_after_100(500)
     view = memory_of(engine.memory)
     assert view.hot.counts[COUNT.stage] == 2
     getattr(view.sketch, part)[:] = 1.5e308

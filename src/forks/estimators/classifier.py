@@ -1,5 +1,6 @@
 """Classifiers: two classes, or more with one score per class on one shared state."""
 
+import numbers
 import sys
 from typing import Any
 
@@ -14,7 +15,6 @@ from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import Adaptive
 from forks.typing import Matrix, Vector
 
-_NUMBERS = (int, float, np.integer, np.floating)
 _LARGEST = sys.float_info.max
 
 
@@ -213,7 +213,8 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
         for label, weight in given.items():
             if label not in self.classes_.tolist():
                 raise ValueError(f"class_weight has {label!r}, which is none of the classes")
-            if not (isinstance(weight, _NUMBERS) and 0.0 <= weight <= _LARGEST):
+            real = isinstance(weight, numbers.Real)
+            if not (real and 0.0 <= weight <= _LARGEST):
                 raise ValueError(
                     f"class_weight of {label!r} must be finite and not negative, got {weight!r}"
                 )

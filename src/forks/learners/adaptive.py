@@ -17,7 +17,7 @@ alpha is chosen by the exact leave-one-out error of ridge regression (the square
 scores for classes, the squared error for numbers), in multiples of the loss's curvature at f = 0,
 and drawn to a usual value: with n rows it is chosen^s usual^(1 - s), s = n / (n + `_CONVINCING`).
 Then theta is fitted: a batch machine on few rows. Targets of regression are brought to mean 0 and
-standard deviation 1.
+standard deviation 1, and later ones into the same unit, at most `_FAR` from 0.
 
 **Then a Newton step per round.** With slope g and curvature h of the loss at f = theta'psi,
 
