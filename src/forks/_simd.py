@@ -100,14 +100,20 @@ def splat(typing_context, number):
     return _block(types.float64), code
 
 
-@intrinsic
-def minus(typing_context, a, b):
-    """A - b."""
+def _operation(instruction: str) -> Any:
+    """Make the function of two blocks that is one instruction of LLVM."""
 
-    def code(context, builder, signature, arguments):
-        return builder.fsub(*arguments)
+    def operation(typing_context, a, b):
+        def code(context, builder, signature, arguments):
+            return getattr(builder, instruction)(*arguments)
 
-    return _block(_block, _block), code
+        return _block(_block, _block), code
+
+    return intrinsic(operation)
+
+
+plus, minus = _operation("fadd"), _operation("fsub")
+times, divide = _operation("fmul"), _operation("fdiv")
 
 
 @intrinsic
@@ -154,6 +160,85 @@ def total(typing_context, a):
         return builder.call(function, [start, arguments[0]], fastmath=("reassoc",))
 
     return types.float64(_block), code
+
+
+def _shuffled(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+    """Pick lanes of a (0 to 7) and b (8 to 15)."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
+    return builder.shuffle_vector(a, b, mask)
+
+
+# Lanes of two blocks whose sums are pairs, then fours, then eights of the numbers of each.
+_HALVES = (
+    ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
+    ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
+    ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]),
+)
+
+
+@intrinsic
+def totals(typing_context, a, b, c, d, e, f, g, h):
+    """Return the block of the sums of eight blocks: a third of the work of eight `total`."""
+
+    def code(context, builder, signature, arguments):
+        blocks = list(arguments)
+        for left, right in _HALVES:
+            pairs = zip(blocks[::2], blocks[1::2], strict=True)
+            blocks = [
+                builder.fadd(
+                    _shuffled(builder, one, two, left), _shuffled(builder, one, two, right)
+                )
+                for one, two in pairs
+            ]
+        return blocks[0]
+
+    return _block(*[_block] * LANES), code
+
+
+@intrinsic
+def running(typing_context, a):
+    """Return the sums of the first one, two, ... eight numbers."""
+
+    def code(context, builder, signature, arguments):
+        (sums,) = arguments
+        for shift in (1, 2, 4):
+            lanes = [LANES] * shift + list(range(LANES - shift))
+            sums = builder.fadd(sums, _shuffled(builder, sums, _constant(0.0), lanes))
+        return sums
+
+    return _block(_block), code
+
+
+@intrinsic
+def shifted(typing_context, a, b):
+    """Return the last number of a and the first seven of b."""
+
+    def code(context, builder, signature, arguments):
+        return _shuffled(builder, *arguments, list(range(LANES - 1, 2 * LANES - 1)))
+
+    return _block(_block, _block), code
+
+
+@intrinsic
+def last(typing_context, a):
+    """Eight times the last number."""
+
+    def code(context, builder, signature, arguments):
+        return _shuffled(builder, *arguments, *arguments, [LANES - 1] * LANES)
+
+    return _block(_block), code
+
+
+@intrinsic
+def lanes(typing_context, a):
+    """Return eight blocks, each eight times one of the numbers."""
+
+    def code(context, builder, signature, arguments):
+        (block,) = arguments
+        values = [_shuffled(builder, block, block, [k] * LANES) for k in range(LANES)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return containers.UniTuple(_block, LANES)(_block), code
 
 
 @intrinsic
@@ -297,8 +382,7 @@ if not JIT:
     def splat(number):
         return np.full(LANES, number)
 
-    def minus(a, b):
-        return a - b
+    plus, minus, times, divide = np.add, np.subtract, np.multiply, np.divide
 
     def plus_positive(a, b):
         return a + np.where(b > 0.0, b, 0.0)
@@ -308,6 +392,21 @@ if not JIT:
 
     def absolute(a):
         return np.abs(a)
+
+    def totals(*blocks):
+        return np.sum(blocks, axis=1)
+
+    def running(a):
+        return np.cumsum(a)
+
+    def shifted(a, b):
+        return np.concatenate([a[-1:], b[:-1]])
+
+    def last(a):
+        return np.full(LANES, a[-1])
+
+    def lanes(a):
+        return tuple(np.full(LANES, number) for number in a)
 
     def first(a):
         return float(a[0])

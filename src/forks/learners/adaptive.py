@@ -76,13 +76,14 @@ from functools import cached_property
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.typing import NDArray
+from scipy.linalg import eigh, lapack
 from scipy.special import xlogy
 
 from forks._jit import entry, finite, njit
 from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
 from forks._rows import Points, SparseRow, by_form, point_shapes, store_points
-from forks._simd import padded
+from forks._simd import LANES, load, minus, padded, splat, store, times
 from forks.features.scaling import (
     Scale,
     apply_scale,
@@ -108,7 +109,7 @@ from forks.learners._protocol import (
     workspace,
 )
 from forks.linalg import definite
-from forks.linalg.covariance import LATE, absorb, multiply_late, pack, packed_size, unpack
+from forks.linalg.packed_inverse import PackedInverse, add, inverse_shapes, root, set_root
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
 from forks.typing import PER_OUTPUT, Along, Counter, Matrix, Vector
@@ -122,8 +123,9 @@ _CHOOSE_UP_TO = 64  # rows: a decomposition of more takes its time, and changes 
 _MORE_ROWS = 4  # times as many as at the fit before
 _ALPHA_ROUNDS = 128  # alpha <= _ALPHA_ROUNDS / rounds from the full buffer on
 _STEP_DOWN = 4.0  # by which factor alpha is lowered, at least: it costs a decomposition
-_JITTER = 1e-5  # added to the diagonal of K_mm
-_NEWTON_STEPS = 2
+_DEPENDENT = 1e-8  # share of k(x, x) that the landmarks before leave of one that is of no use
+_TINY = 1e-5  # the least weight that a row counts with when rows with a loss are looked for
+_MOST_REFUSED = 16  # steps, before the learner starts anew from its last rows
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
 _MOST_DISTRUST = 50.0
@@ -142,16 +144,17 @@ class AdaptiveCount(NamedTuple):
     """What `counts` holds, in this order."""
 
     event: int
+    mends: int  # steps left out because they would not have been finite, and fits that failed
     rounds: int  # since the start, or since the concept changed
     landmarks: int  # m
     linear: int  # features of the linear part: all, none, or the first ones of a widened state
+    width: int  # of psi without the bias: m + linear, or 0 before the first fit
     due: int  # rounds at which the next event is due
     begun: int  # rounds when the two recent means of `levels` were begun
     quiet: int  # the round when the watch last had nothing to say
     shifted: int  # is a feature's centre other than 0?
-    late: int  # rows of `late` in use
     restarts: int
-    refused: int  # steps left out because they would not have been finite
+    refused: int  # steps left out since the last fit
 
 
 class Level(NamedTuple):
@@ -175,7 +178,7 @@ LEVEL = Level(*range(len(Level._fields)))
 class AdaptiveState(NamedTuple):
     """What learning changes, in place.
 
-    W = padded(M) + padded(d + 1), of psi's two parts, or without the d of the linear part.
+    W = padded(M + d + 1), the most that psi can have, or without the d of the linear part.
     """
 
     counts: Counter  # (len(AdaptiveCount),)
@@ -183,8 +186,7 @@ class AdaptiveState(NamedTuple):
     scale: Scale
     landmarks: Points  # (d, M)  scaled
     theta: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)
-    P: Vector  # (W, W), packed (`forks.linalg.covariance`), ...
-    late: Matrix  # (4, W)  ... less v v' for the rows in use here
+    P: PackedInverse  # (W, W)
     centre: Vector  # (padded(M),)  mean of the kernel values
     follower: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)
     trust: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2)  weights of theta and of the follower
@@ -271,8 +273,7 @@ class Adaptive(Learner):
         state.levels[LEVEL.alpha] = self._unit * _USUAL_ALPHA
         state.levels[LEVEL.spread] = 1.0
         state.trust[:] = (1.0, 0.0) if not self._rule.follow else (1.0 - _SHARE, _SHARE)
-        bias = np.array([[1.0 / state.levels[LEVEL.alpha]]])
-        pack(bias, np.array([padded(self.buffer) + linear]), state.P)
+        set_root(state.P, np.array([[1.0 / math.sqrt(state.levels[LEVEL.alpha])]]))
         return memory
 
     def _linear_features(self, n_features: int) -> int:
@@ -280,15 +281,14 @@ class Adaptive(Learner):
 
     def _shapes(self, n_features: int, n_outputs: int, linear: int) -> dict[str, tuple[int, ...]]:
         M = self.buffer
-        W = padded(M) + padded(linear + 1)
+        W = padded(M + linear + 1)
         return {
             "counts": (len(AdaptiveCount._fields),),
             "levels": (len(Level._fields),),
             **scale_shapes("scale", n_features),
             **point_shapes("landmarks", n_features, M),
             "theta": (n_outputs, W),
-            "P": (packed_size(W),),
-            "late": (LATE, W),
+            **inverse_shapes("P", W),
             "centre": (padded(M),),
             "follower": (n_outputs, W),
             "trust": (n_outputs, 2),
@@ -307,19 +307,21 @@ class Adaptive(Learner):
         memory = grown(AdaptiveState, old, shapes)
         new = self.view(memory)
         new.counts[COUNT.linear] = linear
-        first, last = padded(self.buffer) + before, padded(self.buffer) + linear  # of the bias
-        for part in (new.theta, new.late, new.follower):
-            bias = part[..., first].copy()
-            part[..., first] = 0.0
-            part[..., last] = bias
-        P, was = np.zeros((last + 1, last + 1)), unpack(old.P, np.arange(first + 1))
-        P[:first, :first] = was[:-1, :-1]
-        P[last, :first], P[last, last] = was[-1, :-1], was[-1, -1]
-        if old.counts[COUNT.landmarks] > 0:  # there has been a fit
-            added = np.arange(first, last)
-            P[added, added] = 1.0 / new.levels[LEVEL.alpha]
+        bias = int(old.counts[COUNT.width])
+        if bias > 0:  # there has been a fit
+            added = linear - before
+            for weights in (new.theta, new.follower):
+                weights[:, bias + added] = weights[:, bias]
+                weights[:, bias : bias + added] = 0.0
+            R = np.zeros((bias + added + 1, bias + added + 1))
+            was = root(old.P, bias + 1)
+            R[:bias, :bias] = was[:-1, :-1]
+            R[-1, :bias], R[-1, -1] = was[-1, :-1], was[-1, -1]
+            prior = np.arange(bias, bias + added)
+            R[prior, prior] = 1.0 / math.sqrt(new.levels[LEVEL.alpha])
+            set_root(new.P, R)
+            new.counts[COUNT.width] = bias + added
             self._extend_scale(new, d)
-        pack(P, np.arange(last + 1), new.P)
         return memory
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
@@ -336,11 +338,12 @@ class Adaptive(Learner):
             Limit("number of rounds", rounds, 0, MANY),
             Limit("number of landmarks", counts[COUNT.landmarks], 0, self.buffer),
             Limit("width of the linear part", counts[COUNT.linear], linear, linear),
+            Limit("width", counts[COUNT.width] - counts[COUNT.landmarks], 0, linear),
             Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
             Limit("begin of the means", counts[COUNT.begun], 0, rounds),
             Limit("begin of the watch", counts[COUNT.quiet], 0, rounds),
             Limit("shift", counts[COUNT.shifted], 0, 1),
-            Limit("number of late changes", counts[COUNT.late], 0, LATE - 1),
+            Limit("number of mends", counts[COUNT.mends], 0, MANY),
             Limit("other counts", counts[COUNT.restarts :], 0, MANY),
             Limit("watch", levels[LEVEL.watch], 0.0, _ALARM),
             Limit("trust", view.trust, 0.0, 1.0),
@@ -390,24 +393,23 @@ class Adaptive(Learner):
     def handle(self, view: AdaptiveState, x: Vector) -> None:
         """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
         state, counts = view, view.counts
-        try:
-            rounds = int(counts[COUNT.rounds])
-            changed = state.levels[LEVEL.watch] > _ALARM
-            if changed:
-                rounds = self._take_rows_since_change(state)
-                counts[COUNT.restarts] += 1
-            if rounds <= self.buffer:
-                self._fit(state, rounds, choose=changed or rounds <= _CHOOSE_UP_TO)
-            else:
-                self._lower_alpha(state, rounds)
-        except np.linalg.LinAlgError:  # rounding has got the better of P: go on with the old alpha
-            counts[COUNT.refused] += 1
-        finally:
-            state.levels[LEVEL.watch] = 0.0
-            state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
-            counts[COUNT.quiet] = counts[COUNT.rounds]
-            counts[COUNT.due] = self._next_due(rounds)
-            counts[COUNT.event] = RESUME
+        rounds = int(counts[COUNT.rounds])
+        changed = bool(state.levels[LEVEL.watch] > _ALARM)
+        if changed:
+            rounds = self._take_rows_since_change(state)
+            counts[COUNT.restarts] += 1
+        elif counts[COUNT.refused] >= _MOST_REFUSED:
+            rounds = self._take_last_rows(state, min(rounds, self.buffer))
+        if rounds > self.buffer and not self._lower_alpha(state, rounds):
+            counts[COUNT.mends] += 1
+            rounds = self._take_last_rows(state, self.buffer)
+        if rounds <= self.buffer:
+            self._fit(state, rounds, choose=changed or rounds <= _CHOOSE_UP_TO)
+        state.levels[LEVEL.watch] = 0.0
+        state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
+        counts[COUNT.quiet] = counts[COUNT.rounds]
+        counts[COUNT.due] = self._next_due(rounds)
+        counts[COUNT.event] = RESUME
 
     def _next_due(self, rounds: int) -> int:
         if rounds < self.buffer and not self.early:
@@ -424,9 +426,15 @@ class Adaptive(Learner):
         watched = min(max(rounds - int(counts[COUNT.quiet]), SMALLEST_BUFFER), size)
         order = np.arange(rounds - watched, rounds) % size
         usual = min(max(float(state.levels[LEVEL.rate]), _LEAST_RATE), _MOST_RATE)
-        n = _rows_since_change(state.wrong[order], usual)
+        return self._take_last_rows(state, _rows_since_change(state.wrong[order], usual))
+
+    def _take_last_rows(self, state: AdaptiveState, n: int) -> int:
+        """Keep the last n rows, in their order, as the first of the ring: a new start."""
+        counts = state.counts
+        rounds = int(counts[COUNT.rounds])
+        order = np.arange(rounds - n, rounds) % self.buffer
         for ring in (state.rows, state.targets, state.weights, state.wrong):
-            ring[:n] = ring[order[-n:]]
+            ring[:n] = ring[order]
         counts[COUNT.rounds] = counts[COUNT.begun] = n
         state.levels[LEVEL.rate] = 0.0
         return n
@@ -444,37 +452,48 @@ class Adaptive(Learner):
             ours[:] = new
         state.counts[COUNT.shifted] = int(np.any(scale.centre != 0.0))
         Z /= divisor
-        marks, twin = np.unique(_first_twins(squares), return_inverse=True)
-        m = state.counts[COUNT.landmarks] = len(marks)
-        store_points(Z[marks], state.landmarks)
         levels[LEVEL.linear] = divisor / math.sqrt(d)
         linear = int(state.counts[COUNT.linear])
-        K = self._landmark_kernel(state)
-        L = np.hstack([levels[LEVEL.linear] * Z[:, :linear], np.ones((n, 1))])
+        Phi, L, K = self._choose_landmarks(state, Z)
+        F = np.hstack([Phi, levels[LEVEL.linear] * Z[:, :linear], np.ones((n, 1))])
+        state.counts[COUNT.width] = F.shape[1] - 1
         if not rule.classifies:
             self._standardise(state, y, weights)
         with np.errstate(over="ignore"):  # rows of weight zero have no say in the spread
             targets = np.clip((y - levels[LEVEL.mean]) / levels[LEVEL.spread], -_FAR, _FAR)
-        of_rows = K if m == n else K[twin]
-        gram = L @ L.T
-        gram += of_rows if m == n else of_rows[:, twin]
+        gram = definite.squares(F)
         if choose:
             last = slice(max(0, n - _CHOOSE_UP_TO), n)
             chosen = _chosen_alpha(gram[last, last], targets[last], rule.classifies)
             levels[LEVEL.alpha] = self._unit * chosen
         if n == self.buffer:
             levels[LEVEL.alpha] = min(levels[LEVEL.alpha], self._unit * _ALPHA_ROUNDS / n)
-        try:
-            theta, P = self._fitted(state, K, L, twin, gram, targets, weights)
-        except np.linalg.LinAlgError:
-            state.counts[COUNT.refused] += 1
-            size = m + linear + 1
-            theta, P = np.zeros((y.shape[1], size)), np.zeros((size, size))
-            P[-1, -1] = 1.0 / levels[LEVEL.alpha]
-        state.theta[:] = 0.0
-        state.theta[:, self._places(state)] = theta
-        self._set_P(state, P)
-        self._restart_follower(state, of_rows, L, targets)
+        self._fit_theta(state, F, L, gram, targets, weights)
+        self._restart_follower(state, K, F[:, Phi.shape[1] :], targets)
+        state.counts[COUNT.refused] = 0
+
+    def _choose_landmarks(self, state: AdaptiveState, Z: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Choose landmarks among the rows Z; return Phi = K_nm L'^-1, L and K_nm, K_mm = L L'.
+
+        By a Cholesky decomposition of the kernel matrix of all rows with pivots: the next landmark
+        is the row that is farthest from the span of those before, until all are within
+        `_DEPENDENT` of it.
+        """
+        store_points(Z, state.landmarks)
+        K = np.array(kernel_block(self._rule.kernel, Z, state.landmarks, len(Z)))
+        largest = float(np.diagonal(K).max())
+        if not np.isfinite(K).all() or largest <= 0.0:
+            state.counts[COUNT.mends] += 1
+            m, ordered, order = 0, np.empty((len(Z), 0)), np.arange(len(Z))
+        else:
+            factor, order, m, _ = lapack.dpstrf(K, tol=_DEPENDENT * largest, lower=1)
+            ordered, order = np.tril(factor[:, :m]), order - 1
+        Phi = np.empty_like(ordered)
+        Phi[order] = ordered
+        marks = order[:m]
+        store_points(Z[marks], state.landmarks)
+        state.counts[COUNT.landmarks] = m
+        return Phi, np.ascontiguousarray(ordered[:m]), K[:, marks]
 
     def _divisor(self, squares: Matrix) -> float:
         if self.bandwidth == "absolute":
@@ -485,97 +504,94 @@ class Adaptive(Learner):
             median = math.sqrt(float(pairs.mean()))
         return median or 1.0
 
-    def _places(self, state: AdaptiveState) -> Counter:
-        """Where psi has its numbers; the rest is padding."""
-        linear = int(state.counts[COUNT.linear])
-        start = state.centre.shape[0]
-        return np.r_[: state.counts[COUNT.landmarks], start : start + linear + 1]
-
-    def _landmark_kernel(self, state: AdaptiveState) -> Matrix:
-        """K_mm, a little above it on the diagonal."""
+    def _landmark_factor(self, state: AdaptiveState) -> Matrix:
+        """Return the Cholesky factor of K_mm."""
         m = int(state.counts[COUNT.landmarks])
         points = np.ascontiguousarray(state.landmarks.columns[:, :m].T)
-        K = np.array(kernel_block(self._rule.kernel, points, state.landmarks, m))
-        K[np.diag_indices_from(K)] += _JITTER
-        return K
+        return definite.factorise(
+            np.array(kernel_block(self._rule.kernel, points, state.landmarks, m))
+        )
 
-    def _fitted(
+    def _fit_theta(
         self,
         state: AdaptiveState,
-        K: Matrix,
+        F: Matrix,
         L: Matrix,
-        twin: Counter,
         gram: Matrix,
         targets: Matrix,
         weights: Vector,
-    ) -> tuple[Matrix, Matrix]:
-        """Fit the squared hinge, or the squared error, by Newton's method; give theta and P.
+    ) -> None:
+        """Fit the squared hinge, or the squared error, by Newton's method: set theta and P.
 
-        Every row is a landmark, or a copy of one: psi_i = Lambda J_i, where J_i picks the
-        landmark `twin` and has the linear part and 1, row i of L (so psi_i has what K_mm has more
-        on its diagonal). With the rows that have a loss, G = psi Lambda^-1 psi' and
-        S = (G + alpha H^-1)^-1,
+        With Lambda = L L' and F = psi L'^-1, the rows of F are those of psi for a prior alpha I.
+        With the rows that have a loss, H the weights times the curvature at f = 0,
 
-            theta = J'S y,   P = (Lambda^-1 - J'S J) / alpha,
+            w = (alpha I + F'H F)^-1 F'H y,   theta = L'^-1 w,   A = L (alpha I + F'H F) L'.
 
-        which is A^-1 psi'H y and A^-1 of A = alpha Lambda + psi'H psi, H the weights times the
-        curvature at f = 0. All rows have a loss at first, and then those with y f < 1, until they
-        are the same again, or for a few steps. Several outputs, which share P, and regression
-        keep all rows. Of P the lower triangle is given.
+        All rows have a loss at first, and then those with y f < 1, until they are the same again,
+        or for a few steps, with f = G (G + alpha H^-1)^-1 y and G = F F', the smaller system.
+        Several outputs, which share P, and regression keep all rows.
         """
+        m, width = int(state.counts[COUNT.landmarks]), F.shape[1]
         alpha = float(state.levels[LEVEL.alpha])
-        ridge = alpha / self._unit / np.maximum(weights, _JITTER)
-        one_machine = self._rule.classifies and targets.shape[1] == 1
-        lost = np.ones(len(gram), bool)
-        for _ in range(_NEWTON_STEPS):
-            system = gram[np.ix_(lost, lost)]
-            system[np.diag_indices_from(system)] += ridge[lost]
-            factor = definite.factorise(system)
-            c = definite.solve(factor, targets[lost])
-            was = lost
-            if one_machine:
-                lost = targets[:, 0] * (gram[:, was] @ c[:, 0]) < 1.0
-            if np.array_equal(lost, was) or not lost.any():
-                break
-        L, twin = L[was], twin[was]
-        S = definite.invert(factor)
-        SL = definite.multiply(S, L)
-        m, width = len(K), L.shape[1]
-        theta = np.zeros((targets.shape[1], m + width))
-        for o in range(len(theta)):
-            theta[o, :m] = np.bincount(twin, c[:, o], m)
-        theta[:, m:] = c.T @ L
-        P = np.zeros((m + width, m + width))
-        P[:m, :m] = definite.invert(definite.factorise(K.copy()))
-        P[m:, m:] = np.eye(width) - L.T @ SL
-        _subtract_rows.over()(P, S, np.ascontiguousarray(SL), twin)
-        return theta, P / alpha
+        lost = self._rows_with_loss(alpha, F, gram, targets, weights)
+        F, h = F[lost], self._unit * weights[lost]
+        try:
+            B = definite.factorise_sum(alpha, F, h)
+            w = definite.solve(B, F.T @ (h[:, None] * targets[lost]))
+            if not np.isfinite(w).all():
+                raise np.linalg.LinAlgError("the solution is not finite")
+        except np.linalg.LinAlgError:  # numbers beyond all bounds: begin with the prior
+            state.counts[COUNT.mends] += 1
+            B, w = math.sqrt(alpha) * np.eye(width), np.zeros((width, targets.shape[1]))
+        state.theta[:] = 0.0
+        state.theta[:, :width] = w.T
+        if m > 0:
+            state.theta[:, :m] = definite.solve_upper(L, w[:m]).T
+            B[:m, :m] = definite.lower_times(L, B[:m, :m])
+        set_root(state.P, definite.invert_lower(B))
 
-    def _set_P(self, state: AdaptiveState, P: Matrix) -> None:
-        pack(P, self._places(state), state.P)
-        state.counts[COUNT.late] = 0
+    def _rows_with_loss(
+        self, alpha: float, F: Matrix, gram: Matrix, targets: Matrix, weights: Vector
+    ) -> NDArray[np.bool_]:
+        everyone = np.ones(len(gram), bool)
+        if not self._rule.classifies or targets.shape[1] > 1:
+            return everyone
+        system = gram.copy()
+        system[np.diag_indices_from(system)] += alpha / self._unit / np.maximum(weights, _TINY)
+        try:
+            c = definite.solve(definite.factorise(system), targets)
+        except np.linalg.LinAlgError:
+            return everyone
+        lost = (targets * (F @ (F.T @ c)))[:, 0] < 1.0
+        return lost if lost.any() else everyone
 
-    def _lower_alpha(self, state: AdaptiveState, rounds: int) -> None:
-        """Let alpha fall with the number of rounds, and theta with it."""
+    def _lower_alpha(self, state: AdaptiveState, rounds: int) -> bool:
+        """Let alpha fall with the number of rounds, and theta with it; return False if it cannot.
+
+        With P = R'R and Lambda = L L', A - delta Lambda is R^-1 (I - V V') R'^-1 for
+        V = sqrt(delta) R L. As alpha falls by a small factor, this difference is far from singular.
+        """
         levels = state.levels
-        target = self._unit * _ALPHA_ROUNDS / rounds
-        alpha = float(levels[LEVEL.alpha])
+        alpha, target = float(levels[LEVEL.alpha]), self._unit * _ALPHA_ROUNDS / rounds
         if _STEP_DOWN * target > alpha:
-            return
-        places = self._places(state)
-        late = state.late[: state.counts[COUNT.late]][:, places]
-        P = definite.less_squares(unpack(state.P, places), late)
-        A = definite.invert(definite.factorise(P))
-        right = definite.multiply(A, state.theta[:, places].T)
-        K = self._landmark_kernel(state)
-        m = len(K)
-        A[:m, :m] -= (alpha - target) * K
-        A[np.arange(m, len(A)), np.arange(m, len(A))] -= alpha - target
-        factor = definite.factorise(A)
-        theta = definite.solve(factor, right).T
-        self._set_P(state, definite.invert(factor))
-        state.theta[:, places] = theta
+            return True
+        m, width = int(state.counts[COUNT.landmarks]), int(state.counts[COUNT.width]) + 1
+        R, theta = root(state.P, width), state.theta[:, :width]
+        V, drawn = R.copy(), theta.copy()  # Lambda theta
+        try:
+            if m > 0:
+                L = self._landmark_factor(state)
+                V[:, :m] = definite.times_lower(R[:, :m], L)
+                drawn[:, :m] = (theta[:, :m] @ L) @ L.T
+            V *= math.sqrt(alpha - target)
+            R = definite.solve_lower(definite.factorise(definite.less_squares(np.eye(width), V)), R)
+        except np.linalg.LinAlgError:
+            return False
+        theta += (alpha - target) * (drawn @ R.T) @ R
+        set_root(state.P, R)
         levels[LEVEL.alpha] = target
+        return True
 
     def _standardise(self, state: AdaptiveState, y: Matrix, weights: Vector) -> None:
         """Set mean and spread of the targets, and begin the mean of slopes in this unit."""
@@ -588,21 +604,20 @@ class Adaptive(Learner):
         state.levels[LEVEL.spread] = largest * counted.std() or 1.0
 
     def _restart_follower(
-        self, state: AdaptiveState, of_rows: Matrix, L: Matrix, targets: Matrix
+        self, state: AdaptiveState, of_rows: Matrix, linear: Matrix, targets: Matrix
     ) -> None:
-        """Let the follower follow the rows of the buffer, given their kernel values."""
+        """Let the follower follow the rows of the buffer: kernel values, linear part and bias."""
         if not self._rule.follow:
             return
-        m, start = of_rows.shape[1], state.centre.shape[0]
+        m = of_rows.shape[1]
         state.centre[:] = 0.0
         state.centre[:m] = of_rows.mean(axis=0)
-        rows = np.zeros((len(of_rows), state.theta.shape[1]))
-        centred = rows[:, :m]
-        centred[:] = of_rows - state.centre[:m]
-        size = math.sqrt(float(np.einsum("ij,ij->", centred, centred)) / len(rows))
+        centred = of_rows - state.centre[:m]
+        size = math.sqrt(float(np.einsum("ij,ij->", centred, centred)) / len(centred))
         state.levels[LEVEL.follow] = 1.0 / size if size > 1e-12 else 0.0
-        centred *= state.levels[LEVEL.follow]
-        rows[:, start : start + L.shape[1]] = L
+        rows = np.zeros((len(of_rows), padded(m + linear.shape[1])))
+        rows[:, :m] = state.levels[LEVEL.follow] * centred
+        rows[:, m : m + linear.shape[1]] = linear
         state.follower[:] = 0.0
         _follow_rows.over()(state.follower, rows, np.ascontiguousarray(targets))
 
@@ -626,11 +641,6 @@ def _squared_distances(Z: Matrix) -> Matrix:
     squares[squares < sums] = 0.0  # rounding errors of equal rows
     np.fill_diagonal(squares, 0.0)
     return squares
-
-
-def _first_twins(squares: Matrix) -> Counter:
-    """For each row the first row at distance zero, itself if there is no other."""
-    return np.argmax(squares == 0.0, axis=1)
 
 
 def _chosen_alpha(gram: Matrix, targets: Matrix, classifies: bool) -> float:
@@ -720,7 +730,8 @@ def _step(rule, state, work, x, y, weight, out):
             _follow(state, work, y, weight)
         _newton(rule, state, work, y, weight)
         counts[COUNT.rounds] += 1
-        if counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM:
+        due = counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM
+        if due or counts[COUNT.refused] == _MOST_REFUSED:
             counts[COUNT.event] = FIT
 
 
@@ -742,20 +753,19 @@ def _compare_sparse(x, rule, state, work, m):
         kernel_row(rule.kernel, row, state.landmarks, m, work.psi)
 
 
-def _linear_dense(x, state, work, start, factor):
-    for j in range(state.counts[COUNT.linear]):
-        work.psi[start + j] = factor * work.z[j]
+def _linear_dense(x, state, work, m, linear):
+    for j in range(linear):
+        work.psi[m + j] = state.levels[LEVEL.linear] * work.z[j]
 
 
-def _linear_sparse(x, state, work, start, factor):
-    linear = state.counts[COUNT.linear]
+def _linear_sparse(x, state, work, m, linear):
     if state.counts[COUNT.shifted] != 0:
         for j in range(linear):
-            work.psi[start + j] = factor * work.z[j]
+            work.psi[m + j] = state.levels[LEVEL.linear] * work.z[j]
     else:  # the rest is zero already
         for e in range(x.values.shape[0]):
             if x.features[e] < linear:
-                work.psi[start + x.features[e]] = factor * work.z[e]
+                work.psi[m + x.features[e]] = state.levels[LEVEL.linear] * work.z[e]
 
 
 def _keep_dense(x, rows, slot):
@@ -778,28 +788,33 @@ _keep = by_form(_keep_dense, _keep_sparse)
 @njit
 def _describe(rule, state, work, x):
     """Write psi, and the follower's features."""
-    m, linear = state.counts[COUNT.landmarks], state.counts[COUNT.linear]
-    W, start = state.theta.shape[1], state.centre.shape[0]
+    m, width = state.counts[COUNT.landmarks], state.counts[COUNT.width]
+    W = _whole_blocks(width + 1)
     psi = work.psi
-    if m > 0:
+    if width > 0:
         _compare(x, rule, state, work, m)
     for i in range(m, W):
         psi[i] = 0.0
-    if m > 0 and linear > 0:
-        _write_linear(x, state, work, start, state.levels[LEVEL.linear])
-    psi[start + linear] = 1.0
+    if width > m:
+        _write_linear(x, state, work, m, width - m)
+    psi[width] = 1.0
     if rule.follow:
-        factor = state.levels[LEVEL.follow]
-        for i in range(start):
-            work.centred[i] = factor * (psi[i] - state.centre[i])
-        for i in range(start, W):
+        factor = splat(state.levels[LEVEL.follow])
+        for i in range(0, m, LANES):
+            store(times(factor, minus(load(psi, i), load(state.centre, i))), work.centred, i)
+        for i in range(m, W):
             work.centred[i] = psi[i]
+
+
+@njit
+def _whole_blocks(n):
+    return (n + LANES - 1) // LANES * LANES
 
 
 @njit
 def _answer(rule, state, work, out):
     """Write the scores: of theta, of the follower, and the answer of the one to be trusted."""
-    W = work.psi.shape[0]
+    W = state.counts[COUNT.width] + 1
     for o in range(out.shape[0]):
         f = finite_or_zero(dot(state.theta[o], work.psi, W))
         work.f[o] = f
@@ -880,37 +895,21 @@ def _follow_rows(follower, rows, targets):
     for t in range(rows.shape[0]):
         for o in range(follower.shape[0]):
             g = finite_or_zero(dot(follower[o], rows[t], rows.shape[1]))
-            _make_right(follower[o], rows[t], g, targets[t, o])
-
-
-@entry
-def _subtract_rows(P, S, SL, twin):
-    """P <- P - J'S J in its lower triangle, but for the corner L'S L; S by its lower triangle."""
-    m = P.shape[0] - SL.shape[1]
-    for i in range(S.shape[0]):
-        a = twin[i]
-        for j in range(i):
-            b = twin[j]
-            if a == b:
-                P[a, a] -= 2.0 * S[i, j]
-            else:
-                P[max(a, b), min(a, b)] -= S[i, j]
-        P[a, a] -= S[i, i]
-        for j in range(SL.shape[1]):
-            P[m + j, a] -= SL[i, j]
+            _make_right(follower[o][: rows.shape[1]], rows[t], g, targets[t, o])
 
 
 @njit
 def _follow(state, work, y, weight):
     """Weigh theta and the follower by their mistakes; let the follower make this round right."""
     distrust = math.exp(-min(weight, _MOST_DISTRUST))
+    W = _whole_blocks(state.counts[COUNT.width] + 1)
     for o in range(y.shape[0]):
         a = state.trust[o, 0] * (distrust if is_mistake(work.f[o], y[o]) else 1.0)
         b = state.trust[o, 1] * (distrust if is_mistake(work.g[o], y[o]) else 1.0)
         share = (1.0 - _SHARE) * a / (a + b) + 0.5 * _SHARE
         state.trust[o, 0] = share
         state.trust[o, 1] = 1.0 - share
-        _make_right(state.follower[o], work.centred, work.g[o], y[o])
+        _make_right(state.follower[o][:W], work.centred[:W], work.g[o], y[o])
 
 
 @njit
@@ -955,18 +954,13 @@ def _newton(rule, state, work, y, weight):
         levels[LEVEL.residual] += (total - levels[LEVEL.residual]) / counted
     if not lost:
         return
-    q = multiply_late(state.P, state.late, counts[COUNT.late], work.psi, work.u)
+    W = _whole_blocks(counts[COUNT.width] + 1)
+    q = add(state.P, h, work.psi[:W], work.u[:W])
     grown = 1.0 + h * q
-    if not (grown >= 1.0 and finite(grown) and finite(weight * math.sqrt(total))):
+    if not (finite(grown) and finite(weight * math.sqrt(total))):
+        counts[COUNT.mends] += 1
         counts[COUNT.refused] += 1
         return
     for o in range(y.shape[0]):
         if work.g[o] != 0.0:
-            add_multiple(state.theta[o], work.u, -weight * work.g[o] / grown)
-    root = math.sqrt(h / grown)
-    for j in range(work.u.shape[0]):
-        state.late[counts[COUNT.late], j] = root * work.u[j]
-    counts[COUNT.late] += 1
-    if counts[COUNT.late] == LATE:
-        absorb(state.P, state.late)
-        counts[COUNT.late] = 0
+            add_multiple(state.theta[o][:W], work.u[:W], -weight * work.g[o] / grown)
