@@ -1311,9 +1311,10 @@ def leave_one_out(Psi, Lambda, targets, alpha: float):
 class AdaptiveOracle:
     """The adaptive learner, one round at a time: `play` gives the scores and then learns.
 
-    A is kept, not its inverse, and every step solves with it. All rows since the start, or since
-    the last change of the concept, are kept in `past`. `constants` has the numbers that are
-    nobody's choice, by name.
+    With K_mm = L L' of the landmarks, features are phi = [L^-1 k(x), linear part, 1], for which the
+    prior is alpha I. A is kept, not its inverse, and every step solves with it. All rows since the
+    start, or since the last change of the concept, are kept in `past`. `constants` has the numbers
+    that are nobody's choice, by name.
     """
 
     def __init__(
@@ -1344,7 +1345,7 @@ class AdaptiveOracle:
         self.wrong = []  # mistakes of theta in the past
         self.landmarks = None  # nothing is known of rows yet: psi = [1]
         self.alpha = self.unit * constants.usual_alpha
-        self.A, self.theta = np.array([[self.alpha]]), np.zeros((1, n_outputs))
+        self.A, self.w = np.array([[self.alpha]]), np.zeros((1, n_outputs))
         self.follower = np.zeros((1, n_outputs))
         self.trust = np.full(n_outputs, 1.0 - constants.share)  # of theta; the rest: follower's
         self.mean, self.spread, self.tolerance = 0.0, 1.0, 0.0
@@ -1358,11 +1359,12 @@ class AdaptiveOracle:
 
     def play(self, x, y, weight: float = 1.0):
         """Give the scores of x, one per output, and learn from y."""
-        psi = self.features(x)
-        f = psi @ self.theta
+        psi = self.values(x)
+        phi = self.features(psi)
+        f = phi @ self.w
         if self.follow:
-            phi = self.follower_features(psi)
-            g = phi @ self.follower
+            centred = self.follower_features(psi)
+            g = centred @ self.follower
             answer = 2.0 * self.probability(np.where(self.trust >= 0.5, f, g)) - 1.0
         elif self.classifies:
             answer = 2.0 * self.probability(f) - 1.0
@@ -1376,13 +1378,20 @@ class AdaptiveOracle:
             self.watch_mistakes(f, y)
         if self.follow:
             self.trust = self.fixed_share(f, g, y, weight)
-            self.follower = self.made_right(self.follower, phi, y)
-        self.newton_step(psi, f, y, weight)
+            self.follower = self.made_right(self.follower, centred, y)
+        self.newton_step(phi, f, y, weight)
         if len(self.past) == self.due or self.watch > self.constants.alarm:
             self.event()
         return answer
 
-    def features(self, x):
+    def features(self, psi):
+        """phi, of the values of one row."""
+        if self.landmarks is None:
+            return psi
+        m = len(self.landmarks)
+        return np.concatenate([np.linalg.solve(self.L, psi[:m]), psi[m:]])
+
+    def values(self, x):
         """psi(x); the linear part is in scaled features before their division."""
         if self.landmarks is None:
             return np.ones(1)
@@ -1462,7 +1471,7 @@ class AdaptiveOracle:
                     likely, best = gain, n
         return best
 
-    def newton_step(self, psi, f, y, weight):
+    def newton_step(self, phi, f, y, weight):
         target = (y - self.mean) / self.spread
         g = self.loss.slope(f, target)
         if self.classifies:
@@ -1484,8 +1493,8 @@ class AdaptiveOracle:
             return
         h = self.loss.curvature(f, target)
         h = weight * np.max((factor * np.where(h > 0.0, h, 1.0))[said])
-        self.A = self.A + h * np.outer(psi, psi)
-        self.theta = self.theta - weight * np.outer(np.linalg.solve(self.A, psi), held)
+        self.A = self.A + h * np.outer(phi, phi)
+        self.w = self.w - weight * np.outer(np.linalg.solve(self.A, phi), held)
 
     # ---- events
 
@@ -1522,31 +1531,30 @@ class AdaptiveOracle:
         self.scale = PlainScale(X, **self.constants.scale) if self.scaled else lambda X: X
         Z = self.scale(X)
         self.divisor = self.median_distance(Z) if self.median else 1.0
-        self.landmarks, copy_of = np.unique(Z / self.divisor, axis=0, return_inverse=True)
-        m = len(self.landmarks)
-        K = self.kernel(self.landmarks, self.landmarks) + self.constants.jitter * np.eye(m)
-        linear = self.linear_part(Z)
-        Psi = np.hstack([K[copy_of.ravel()], linear, np.ones((len(X), 1))])
-        self.Lambda = np.eye(m + linear.shape[1] + 1)
-        self.Lambda[:m, :m] = K
+        K = self.kernel(Z / self.divisor, Z / self.divisor)
+        chosen = independent_rows(K, self.constants.dependent)
+        self.landmarks, m = Z[chosen] / self.divisor, len(chosen)
+        self.L = np.linalg.cholesky(K[np.ix_(chosen, chosen)])
+        values = np.array([self.values(x) for x in X])
+        Phi = np.array([self.features(psi) for psi in values])
         if not self.classifies:
             self.mean, self.spread = np.mean(Y), np.std(Y) or 1.0
             self.mean_square_slope, self.begun = 0.0, len(X)  # the slopes so far had another unit
         targets = (Y - self.mean) / self.spread
         if choose:
             last = self.constants.choose_up_to
-            self.alpha = self.unit * self.chosen_alpha(Psi[-last:], targets[-last:])
+            self.alpha = self.unit * self.chosen_alpha(Phi[-last:], targets[-last:])
         if len(X) == self.buffer:
             self.alpha = min(self.alpha, self.unit * self.constants.alpha_rounds / len(X))
-        self.fit_theta(Psi, targets, self.unit * np.maximum(weights, self.constants.jitter))
+        self.fit_w(Phi, targets, self.unit * np.maximum(weights, self.constants.tiny))
         if self.follow:
-            self.centre = Psi[:, :m].mean(axis=0)
-            size = np.sqrt(np.mean(np.sum((Psi[:, :m] - self.centre) ** 2, axis=1)))
+            self.centre = values[:, :m].mean(axis=0)
+            size = np.sqrt(np.mean(np.sum((values[:, :m] - self.centre) ** 2, axis=1)))
             self.follow_factor = 1.0 / size if size > 1e-12 else 0.0
-            self.follower = np.zeros(self.theta.shape)
-            for psi, target in zip(Psi, targets, strict=True):
-                phi = self.follower_features(psi)
-                self.follower = self.made_right(self.follower, phi, target)
+            self.follower = np.zeros(self.w.shape)
+            for psi, target in zip(values, targets, strict=True):
+                centred = self.follower_features(psi)
+                self.follower = self.made_right(self.follower, centred, target)
 
     @staticmethod
     def median_distance(Z):
@@ -1554,42 +1562,55 @@ class AdaptiveOracle:
         squares = [np.sum((a - b) ** 2) for i, a in enumerate(Z) for b in Z[:i]]
         return np.sqrt(np.median(squares)) or np.sqrt(np.mean(squares)) or 1.0
 
-    def chosen_alpha(self, Psi, targets):
+    def chosen_alpha(self, Phi, targets):
         errors = []
         for alpha in self.constants.alphas:
-            f = leave_one_out(Psi, self.Lambda, targets, alpha)
+            f = leave_one_out(Phi, np.eye(Phi.shape[1]), targets, alpha)
             if self.classifies:
                 errors.append(np.mean(np.maximum(0.0, 1.0 - targets * f) ** 2))
             else:
                 errors.append(np.mean((targets - f) ** 2))
-        n, usual = len(Psi), self.constants.usual_alpha
+        n, usual = len(Phi), self.constants.usual_alpha
         best = self.constants.alphas[int(np.argmin(errors))]
         share = n / (n + self.constants.convincing)
         return np.exp(share * np.log(best) + (1.0 - share) * np.log(usual))
 
-    def fit_theta(self, Psi, targets, h):
-        """Newton steps on the squared error of the rows with a loss: all rows, to begin with.
+    def fit_w(self, Phi, targets, h):
+        """Ridge regression on all rows; for one classifier once more on those with a loss.
 
         Only one classifier has rows without a loss: several share A.
         """
-        lost = np.ones(len(Psi), bool)
-        for _ in range(self.constants.newton_steps):
-            rows, weights = Psi[lost], h[lost, None]
-            self.A = self.alpha * self.Lambda + rows.T @ (weights * rows)
-            self.theta = np.linalg.solve(self.A, rows.T @ (weights * targets[lost]))
-            if not self.classifies or self.n_outputs > 1:
-                break
-            lost = targets[:, 0] * (Psi @ self.theta)[:, 0] < 1.0
-            if not lost.any():
-                break
+        self.ridge_regression(Phi, targets, h)
+        if self.classifies and self.n_outputs == 1:
+            lost = targets[:, 0] * (Phi @ self.w)[:, 0] < 1.0
+            if lost.any():
+                self.ridge_regression(Phi[lost], targets[lost], h[lost])
+
+    def ridge_regression(self, Phi, targets, h):
+        self.A = self.alpha * np.eye(Phi.shape[1]) + Phi.T @ (h[:, None] * Phi)
+        self.w = np.linalg.solve(self.A, Phi.T @ (h[:, None] * targets))
 
     def lower_alpha(self, rounds):
         """Hold alpha below alpha_rounds / rounds, if that makes it much smaller."""
         target = self.unit * self.constants.alpha_rounds / rounds
         if target > self.alpha / self.constants.step_down:
             return
-        right = self.A @ self.theta
-        self.A = self.A - (self.alpha - target) * self.Lambda
-        self.theta = np.linalg.solve(self.A, right)
+        right = self.A @ self.w
+        self.A = self.A - (self.alpha - target) * np.eye(len(self.A))
+        self.w = np.linalg.solve(self.A, right)
         self.alpha = target
         self.lowerings.append(self.rounds_ever)
+
+
+def independent_rows(K, tolerance):
+    """Greedily choose the row farthest from the span of those chosen, until none is far.
+
+    What a row has beyond the span is its Schur complement, of the kernel matrix of all rows.
+    """
+    chosen, beyond = [], K.copy()
+    while beyond.diagonal().max() > tolerance * K.diagonal().max():
+        i = int(np.argmax(beyond.diagonal()))
+        chosen.append(i)
+        beyond = beyond - np.outer(beyond[:, i], beyond[i]) / beyond[i, i]
+        beyond[i], beyond[:, i] = 0.0, 0.0
+    return chosen

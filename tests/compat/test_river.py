@@ -21,8 +21,9 @@ from forks.compat._index import FeatureIndex
 from forks.compat.river import KernelClassifier, KernelMulticlassClassifier, KernelRegressor
 from forks.kernels import Gaussian
 from forks.learners import FOGD, FORKS, RBP, Adaptive
+from forks.learners.adaptive import COUNT
 from forks.learners.catalogue import CATALOGUE, Setting
-from forks.linalg.covariance import unpack
+from forks.linalg.packed_inverse import root
 from forks.losses import SquaredError
 
 MODELS = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
@@ -156,9 +157,9 @@ def test_a_linear_part_grows_by_its_prior(late):
     after = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
     state = learner.view(model._engine.memory)
-    P = unpack(state.P, np.arange(state.theta.shape[1]))
-    added = np.arange(16 + 3, 16 + model._index.width)
-    np.testing.assert_array_equal(P[added, added], 1.0 / state.levels[0])
+    bias = int(state.counts[COUNT.width])
+    added = root(state.P, bias + 1)[bias - late : bias, bias - late : bias]
+    np.testing.assert_allclose(added.T @ added, np.eye(late) / state.levels[0], rtol=1e-12)
     row = {**_dicts(X[:1])[0], "late0": 5.0}
     model.learn_one(row, 1)
     assert np.isfinite(model.predict_proba_one(row)[1])
@@ -173,7 +174,7 @@ def test_beyond_its_widest_the_linear_part_keeps_what_it_has():
     for x, label in zip(_dicts(X), y.tolist(), strict=True):
         model.learn_one({**x, "x599": 2.0}, label)
     state = model._engine.learner.view(model._engine.memory)
-    assert state.counts[3] == 512
+    assert state.counts[COUNT.linear] == 512
     assert model._engine.n_features == 675
     assert np.isfinite(state.theta).all()
 

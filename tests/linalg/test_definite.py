@@ -21,24 +21,50 @@ def whole(lower):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_factor_solution_inverse_and_product(n):
+def test_factor_solutions_products_and_inverse(n):
     A, lower = made(n)
     B = np.random.default_rng(1).normal(size=(n, 3))
-    np.testing.assert_allclose(definite.multiply(lower, B), A @ B, rtol=1e-12, atol=1e-12)
-    factor = definite.factorise(lower)
-    assert np.shares_memory(factor, lower)  # in place
-    np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, A, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(A @ definite.solve(factor, B), B, atol=1e-11)
-    np.testing.assert_allclose(whole(definite.invert(factor)) @ A, np.eye(n), atol=1e-11)
+    L = definite.factorise(lower)
+    assert np.shares_memory(L, lower)  # in place
+    np.testing.assert_array_equal(L, np.tril(L))
+    close = {"rtol": 1e-11, "atol": 1e-11}
+    np.testing.assert_allclose(L @ L.T, A, **close)
+    np.testing.assert_allclose(A @ definite.solve(L, B), B, **close)
+    np.testing.assert_allclose(L @ definite.solve_lower(L, B), B, **close)
+    np.testing.assert_allclose(L.T @ definite.solve_upper(L, B), B, **close)
+    np.testing.assert_allclose(definite.lower_times(L, B), L @ B, **close)
+    np.testing.assert_allclose(definite.times_lower(B.T, L), B.T @ L, **close)
+    np.testing.assert_allclose(definite.invert_lower(L) @ L, np.eye(n), **close)
 
 
-@pytest.mark.parametrize("k", [0, 1, 4])
-def test_less_squares(k):
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_squares(k):
     A, lower = made(20)
-    V = np.random.default_rng(2).normal(size=(k, 20))
+    V = np.random.default_rng(2).normal(size=(20, k))
+    np.testing.assert_allclose(np.tril(definite.squares(V)), np.tril(V @ V.T), atol=1e-12)
     less = definite.less_squares(lower, V)
     assert np.shares_memory(less, lower)
-    np.testing.assert_allclose(whole(less), A - V.T @ V, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(whole(less), A - V @ V.T, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9, 1e100])
+def test_factor_of_a_sum(size):
+    """Where the sum is singular to rounding, the factor is still that of the sum."""
+    F, h = np.random.default_rng(0).normal(size=(5, 12)), np.linspace(0.0, 2.0, 5)
+    L = definite.factorise_sum(0.5, size * F, h)
+    A = 0.5 * np.eye(12) + (size * F).T @ (h[:, None] * (size * F))
+    assert np.all(np.diagonal(L) > 0.0)
+    np.testing.assert_array_equal(L, np.tril(L))
+    np.testing.assert_allclose(L @ L.T, A, rtol=1e-12, atol=1e-12 * np.abs(A).max())
+    # of the 12 directions 8 have no row (one has weight zero): the prior is what they have
+    smallest = np.linalg.svd(L, compute_uv=False)[-8:]
+    if size < 1e50:
+        np.testing.assert_allclose(smallest, np.sqrt(0.5), rtol=1e-6 * max(1.0, size * 1e-6))
+
+
+def test_a_sum_beyond_all_bounds_is_refused():
+    with np.errstate(over="ignore"), pytest.raises(np.linalg.LinAlgError):
+        definite.factorise_sum(0.5, np.full((3, 4), 1e300), np.full(3, 1e300))
 
 
 @pytest.mark.parametrize("spoil", [-1.0, 0.0, np.nan])

@@ -1,6 +1,7 @@
-"""The packed inverse under rank-one changes, against a dense matrix."""
+"""The packed inverse under rank-one changes, against dense matrices and exact arithmetic."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,127 +9,92 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import njit
-from forks.linalg.covariance import (
-    LATE,
-    absorb,
-    multiply,
-    multiply_late,
-    pack,
+from forks.linalg.packed_inverse import (
+    PackedInverse,
+    add,
+    inverse_shapes,
     packed_size,
-    unpack,
+    root,
+    set_root,
 )
 
 SIZES = [8, 16, 24, 40, 136]
 
 
 @njit
-def times(P, x, u):
-    return multiply(P, x, u)
+def add_all(P, h, X, U, q):
+    for t in range(X.shape[0]):
+        q[t] = add(P, h[t], X[t], U[t])
 
 
-@njit
-def times_late(P, late, n_late, x, u):
-    return multiply_late(P, late, n_late, x, u)
+def empty(n):
+    shapes = inverse_shapes("P", n).values()
+    return PackedInverse(*(np.full(shape, np.nan) for shape in shapes))
 
 
-@njit
-def take_in(P, late):
-    absorb(P, late)
+def from_root(R):
+    inverse = empty(len(R))
+    set_root(inverse, R)
+    return inverse
 
 
-@njit
-def play(P, late, u, features, h):
-    """A <- A + h_t x_t x_t' for all rows, four at a time; gives how many are late."""
-    n_late = 0
-    for t in range(features.shape[0]):
-        q = multiply_late(P, late, n_late, features[t], u)
-        root = math.sqrt(h[t] / (1.0 + h[t] * q))
-        for j in range(u.shape[0]):
-            late[n_late, j] = root * u[j]
-        n_late += 1
-        if n_late == LATE:
-            absorb(P, late)
-            n_late = 0
-    return n_late
+def play(inverse, X, h):
+    """Add all rows; give P x and x'P x before each change."""
+    U, q = np.full(X.shape, np.nan), np.empty(len(X))
+    add_all(inverse, np.asarray(h, float), np.ascontiguousarray(X), U, q)
+    return U, q
 
 
-def packed_from(P):
-    packed = np.full(packed_size(len(P)), np.nan)
-    pack(np.ascontiguousarray(P), np.arange(len(P)), packed)
-    return packed
+def dense(inverse):
+    R = root(inverse, len(inverse.d))
+    return R.T @ R
 
 
-def unpacked(packed, n):
-    lower = unpack(packed, np.arange(n))
-    return lower + np.tril(lower, -1).T
-
-
-def symmetric(n, seed=0):
-    M = np.random.default_rng(seed).normal(size=(n, n))
-    return M + M.T
-
-
-def dense(packed, late, n_late):
-    return unpacked(packed, late.shape[1]) - late[:n_late].T @ late[:n_late]
+def lower(n, seed=0):
+    R = np.tril(np.random.default_rng(seed).normal(size=(n, n)))
+    R[np.diag_indices(n)] = 0.5 + np.abs(np.diagonal(R))
+    return R
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_what_is_packed_can_be_unpacked(n):
-    P = symmetric(n)
-    packed = packed_from(P)
-    assert packed.shape == (packed_size(n),)
-    np.testing.assert_array_equal(unpacked(packed, n), P)
-    tiles = np.kron(np.tril(np.ones((n // 8, n // 8))), np.ones((8, 8)))
-    np.testing.assert_array_equal(np.sort(packed), np.sort(P[tiles > 0.0]))
-    spoilt = np.where(np.tri(n) > 0.0, P, np.nan)
-    np.testing.assert_array_equal(packed_from(spoilt), packed)
+    R = lower(n)
+    inverse = from_root(R)
+    assert inverse.T.shape == (packed_size(n),) == (n * (n + 8) // 2,)
+    np.testing.assert_allclose(root(inverse, n), R, rtol=1e-14)
+    spoilt = np.where(np.tri(n) > 0.0, R, np.nan)
+    np.testing.assert_array_equal(root(from_root(spoilt), n), root(inverse, n))
 
 
-def test_rows_and_columns_go_to_their_places():
-    places = np.array([0, 1, 7, 8, 15, 21])
-    P = symmetric(len(places))
-    whole = np.zeros((24, 24))
-    whole[np.ix_(places, places)] = P
-    packed = np.full(packed_size(24), np.nan)
-    pack(np.tril(P), places, packed)
-    np.testing.assert_array_equal(unpacked(packed, 24), whole)
-    np.testing.assert_array_equal(unpack(packed, places), np.tril(P))
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_half_of_the_numbers_are_kept(n):
-    assert n * (n + 1) / 2 <= packed_size(n) == n * (n + 8) / 2
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_multiply(n):
-    P, x = symmetric(n), np.random.default_rng(1).normal(size=n)
-    u = np.full(n, np.nan)  # what was there before does not matter
-    q = times(packed_from(P), x, u)
-    np.testing.assert_allclose(u, P @ x, rtol=1e-12, atol=1e-12)
-    assert q == pytest.approx(x @ P @ x, rel=1e-11, abs=1e-11)
+@pytest.mark.parametrize("used", [1, 5, 8, 13])
+def test_a_smaller_triangle_leaves_padding(used):
+    inverse = empty(24)
+    set_root(inverse, lower(used))
+    R = root(inverse, 24)
+    np.testing.assert_allclose(R[:used, :used], lower(used), rtol=1e-14)
+    assert not R[used:].any()
+    X = np.zeros((50, 24))
+    X[:, :used] = np.random.default_rng(0).normal(size=(50, used))
+    whole, short = play(inverse, X, np.ones(50)), empty(24)
+    assert not root(inverse, 24)[used:].any()
+    assert not whole[0][:, used:].any()
+    set_root(short, lower(used))
+    up_to = -(-used // 8) * 8
+    part = play(short, X[:, :up_to], np.ones(50))  # vectors that end with the last whole tile
+    np.testing.assert_array_equal(part[1], whole[1])
+    np.testing.assert_array_equal(short.T, inverse.T)
 
 
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("n_late", range(LATE))
-def test_multiply_late(n, n_late):
-    rng = np.random.default_rng(1)
-    P, x, late = symmetric(n), rng.normal(size=n), rng.normal(size=(LATE, n))
-    u = np.full(n, np.nan)
-    q = times_late(packed_from(P), late, n_late, x, u)
-    now = P - late[:n_late].T @ late[:n_late]
-    np.testing.assert_allclose(u, now @ x, rtol=1e-11, atol=1e-11)
-    assert q == pytest.approx(x @ now @ x, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_absorb(n):
-    P, late = symmetric(n), np.random.default_rng(1).normal(size=(LATE, n))
-    packed, before = packed_from(P), late.copy()
-    take_in(packed, late)
-    np.testing.assert_allclose(unpacked(packed, n), P - late.T @ late, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(packed, packed_from(P - late.T @ late), rtol=1e-12, atol=1e-13)
-    np.testing.assert_array_equal(late, before)
+def test_a_change(n):
+    R, x, h = lower(n), np.random.default_rng(1).normal(size=(1, n)), 0.7
+    inverse = from_root(R)
+    P = R.T @ R
+    U, q = play(inverse, x, [h])
+    np.testing.assert_allclose(U[0], P @ x[0], rtol=1e-11, atol=1e-11)
+    assert q[0] == pytest.approx(x[0] @ P @ x[0], rel=1e-12)
+    changed = P - h / (1.0 + h * q[0]) * np.outer(P @ x[0], P @ x[0])
+    np.testing.assert_allclose(dense(inverse), changed, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("n", SIZES[:4])
@@ -136,28 +102,59 @@ def test_absorb(n):
 def test_P_is_the_inverse_of_A(n, n_rows):
     rng = np.random.default_rng(n)
     X, h = rng.normal(size=(n_rows, n)), rng.uniform(0.0, 2.0, n_rows)
-    packed, late = packed_from(np.eye(n) / 0.05), np.zeros((LATE, n))
-    n_late = play(packed, late, np.zeros(n), X, h)
-    assert n_late == n_rows % LATE
-    P, A = dense(packed, late, n_late), 0.05 * np.eye(n) + X.T @ (h[:, None] * X)
-    np.testing.assert_allclose(P @ A, np.eye(n), atol=1e-9)
-    assert np.linalg.eigvalsh(P)[0] > 0.0
+    inverse = from_root(np.eye(n) / math.sqrt(0.05))
+    play(inverse, X, h)
+    A = 0.05 * np.eye(n) + X.T @ (h[:, None] * X)
+    np.testing.assert_allclose(dense(inverse) @ A, np.eye(n), atol=1e-12)
 
 
-def test_places_that_are_zero_stay_zero():
-    """Padding: rows and columns of P that are zero, and features that are zero there."""
-    n, used = 24, [0, 1, 2, 8, 9, 17]
-    rng = np.random.default_rng(0)
-    start = np.zeros((n, n))
-    start[used, used] = 2.0
-    X = np.zeros((500, n))
-    X[:, used] = rng.normal(size=(500, len(used)))
-    packed, late = packed_from(start), np.zeros((LATE, n))
-    P = dense(packed, late, play(packed, late, np.zeros(n), X, np.ones(500)))
-    rest = np.delete(np.arange(n), used)
-    assert not P[rest].any()
-    A = 0.5 * np.eye(len(used)) + X[:, used].T @ X[:, used]
-    np.testing.assert_allclose(P[np.ix_(used, used)] @ A, np.eye(len(used)), atol=1e-10)
+def exact_inverse(A):
+    """Gauss and Jordan in rational numbers."""
+    n = len(A)
+    rows = [[*row, *(Fraction(int(i == j)) for j in range(n))] for i, row in enumerate(A)]
+    for i in range(n):
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for k in range(n):
+            if k != i and rows[k][i] != 0:
+                factor = rows[k][i]
+                rows[k] = [a - factor * b for a, b in zip(rows[k], rows[i], strict=True)]
+    return [row[n:] for row in rows]
+
+
+@pytest.mark.parametrize("prior", [1e-3, 1e-9, 1e-15])
+def test_ill_conditioned_A_against_exact_arithmetic(prior):
+    """Rows of rank two, nearly: P is exact to the square root of the condition, and better.
+
+    P <- P - h / (1 + h q) u u', as a dense matrix, has no digit right for the smallest prior.
+    """
+    n, rng = 8, np.random.default_rng(0)
+    X = np.outer(rng.normal(size=300), rng.normal(size=n)) + 1e-4 * rng.normal(size=(300, n))
+    inverse = from_root(np.eye(n) / math.sqrt(prior))
+    start = inverse.d[0]  # 1 / prior, as it is stored
+    U, _ = play(inverse, X, np.ones(300))
+    A = [[Fraction(0)] * n for _ in range(n)]
+    for i in range(n):
+        A[i][i] = 1 / Fraction(float(start))
+        for j in range(n):
+            A[i][j] += sum(Fraction(float(x[i])) * Fraction(float(x[j])) for x in X[:-1])
+    exact = exact_inverse(A)
+    u = [sum(exact[i][j] * Fraction(float(X[-1, j])) for j in range(n)) for i in range(n)]
+    u = np.array([float(value) for value in u])
+    assert np.linalg.norm(U[-1] - u) < 1e-9 * np.linalg.norm(u)
+
+
+def test_a_million_changes():
+    """The diagonal of D only falls, and P stays the inverse of the sum."""
+    n, rng = 16, np.random.default_rng(0)
+    X = np.outer(rng.normal(size=1000), rng.normal(size=n)) + 1e-3 * rng.normal(size=(1000, n))
+    inverse = from_root(np.eye(n) * 1e3)
+    for _ in range(1000):
+        before = inverse.d.copy()
+        play(inverse, X, np.ones(1000))
+        assert np.all((inverse.d > 0.0) & (inverse.d <= before))
+    A = 1e-6 * np.eye(n) + 1000.0 * X.T @ X
+    R = root(inverse, n)
+    np.testing.assert_allclose(R @ A @ R.T, np.eye(n), atol=1e-8)
 
 
 @given(
@@ -172,9 +169,22 @@ def test_uncertainty_only_shrinks(tiles, n_rows, size, spread, seed):
     n = 8 * tiles
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n)) * 10.0 ** (size + spread * rng.uniform(-1, 1, (n_rows, 1)))
-    packed, late, u = packed_from(np.eye(n)), np.zeros((LATE, n)), np.zeros(n)
-    n_late = play(packed, late, u, X, rng.uniform(0.1, 2.0, n_rows))
-    values = np.linalg.eigvalsh(dense(packed, late, n_late))
-    assert np.isfinite(packed).all()
-    assert values[-1] <= 1.0 + 1e-9
-    assert values[0] >= -1e-7  # rounding: rows of size 1e6 cannot take more from 1 than 1
+    inverse = from_root(np.eye(n))
+    _, q = play(inverse, X, rng.uniform(0.1, 2.0, n_rows))
+    assert np.all(q >= 0.0)
+    assert np.all(inverse.d > 0.0)
+    assert np.linalg.norm(root(inverse, n), 2) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_what_overflows_is_refused_and_leaves_P_positive_definite(size):
+    n, rng = 24, np.random.default_rng(0)
+    inverse = from_root(lower(n))
+    X = rng.normal(size=(3, n))
+    X[1, 10:] *= size
+    _, q = play(inverse, X, np.ones(3))
+    assert q[1] == math.inf
+    assert np.isfinite(q[[0, 2]]).all()
+    for numbers in inverse:
+        assert np.isfinite(numbers).all()
+    assert np.all(inverse.d > 0.0)

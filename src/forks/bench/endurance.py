@@ -15,8 +15,7 @@ from forks.learners import FORKS, Adaptive
 from forks.learners._engine import Engine
 from forks.learners.adaptive import COUNT as ADAPTIVE
 from forks.learners.adaptive import AdaptiveState
-from forks.learners.forks import FORKSMemory
-from forks.linalg.covariance import unpack
+from forks.linalg.packed_inverse import root
 from forks.losses import SquaredHinge
 from forks.streams import drifting
 from forks.typing import Matrix, Vector
@@ -95,9 +94,10 @@ class _Runner:
     def _look(self, engine: Engine) -> tuple[float, float | None]:
         view = engine.learner.view(engine.memory)
         if isinstance(view, AdaptiveState):
-            return _ratio(_covariance(view)), None
+            return _ratio(root(view.P, int(view.counts[ADAPTIVE.width]) + 1)), None
         V = view.sketch.vectors_transposed
-        return _ratio_of_root(view), float(np.abs(V @ V.T - np.eye(len(V))).max())
+        sketched = view.hot.roots[0]
+        return _ratio(sketched[:, : len(sketched)]), float(np.abs(V @ V.T - np.eye(len(V))).max())
 
     def window(self, n_looks: int) -> Iterator[tuple[Quantity, float]]:
         """Give what the window has brought, and begin the next."""
@@ -213,24 +213,7 @@ def _on_curve(quantity: Quantity, name: str, value: float, seen: int) -> Record:
     return Record(name=name, value=value, unit=quantity.unit, against="rows", at=float(seen))
 
 
-def _covariance(state: AdaptiveState) -> Matrix:
-    """P, with the changes that are still to come."""
-    m, linear = int(state.counts[ADAPTIVE.landmarks]), int(state.counts[ADAPTIVE.linear])
-    start = state.centre.shape[0]
-    places = np.r_[:m, start : start + linear + 1]
-    lower = unpack(state.P, places)
-    late = state.late[: state.counts[ADAPTIVE.late], places]
-    P: Matrix = lower + np.tril(lower, -1).T - late.T @ late
-    return P
-
-
-def _ratio(P: Matrix) -> float:
-    values = np.linalg.eigvalsh(P)
-    return float(values[0] / values[-1])
-
-
-def _ratio_of_root(view: FORKSMemory) -> float:
-    """Smallest eigenvalue of P = S S' over the largest: the square of S's singular values'."""
-    root = view.hot.roots[0]
-    sizes = np.linalg.svd(root[:, : len(root)], compute_uv=False)
+def _ratio(root: Matrix) -> float:
+    """Smallest eigenvalue of P over the largest, of a root of P."""
+    sizes = np.linalg.svd(root, compute_uv=False)
     return float((sizes[-1] / sizes[0]) ** 2)

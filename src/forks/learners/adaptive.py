@@ -1,15 +1,16 @@
 """The learner of the default estimators: second order from the first rows on, and nothing to tune.
 
 **Features.** Rows are scaled (`forks.features.scaling`) to x, and divided by the root c of their
-median squared distance (of the mean one where most rows are alike). With landmarks z_1, ..., z_m,
-the different ones among the rows x / c of the buffer, and d features,
+median squared distance (of the mean one where most rows are alike). With landmarks z_1, ..., z_m
+among the rows x / c of the buffer, and d features,
 
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
 
 so a hypothesis theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta
-its squared norm. K_mm has a little more than the kernel's values on its diagonal. Before the first
-fit psi is [1] and Lambda is 1.
+its squared norm. Each row of the buffer is a landmark unless the others represent it: landmarks are
+the pivots of a Cholesky decomposition of the kernel matrix, down to `_DEPENDENT` of its largest
+entry. In few dimensions that leaves few of them. Before the first fit psi is [1] and Lambda is 1.
 
 **A start that learns.** The first `buffer` rows are kept. When 16, 64, ... of them have come, and
 when all have, all of the above is made anew from all rows so far. With up to `_CHOOSE_UP_TO` rows,
@@ -28,17 +29,21 @@ a slope and no curvature. For squared losses this is recursive least squares, or
 share P, and the largest of their h. Rounds in which no slope is above a share `tolerance` of that
 at f = 0 (for regression: of its root mean square since the last fit, later that of some
 `_RATE_ROUNDS` rounds) are left out. The share is 0 for the first 128 rounds, and 0.1 more with
-each doubling of their number, up to a half: fewer and fewer rounds have something to say. And none
-may shout: a slope above 2 (1 - tolerance) times that at f = 0 (for regression, `_SETTLE` rounds
-after a fit: above `_OUTLIER` root mean squares) is held there, and h is lowered by the same factor,
-so that a wrong label or an absurd target does little harm to a model that has seen enough to know
-better. A round costs O(m d), and O((m + d)^2) more if it learns.
+each doubling of their number, up to a half. A slope above 2 (1 - tolerance) times that at f = 0
+(for regression, `_SETTLE` rounds after a fit: above `_OUTLIER` root mean squares) is held there,
+and h is lowered by the same factor, so that a wrong label or an absurd target does little harm to
+a model that has seen many rows. A round costs O(m d), and O((m + d)^2) more if it learns.
+
+P is kept in factors (`forks.linalg.packed_inverse`), which stay positive definite however many
+rounds there are. A step that would not be finite is left out; after `_MOST_REFUSED` of them since
+the last fit the learner starts anew from the rows it keeps. Both are counted as mends, as are fits
+that numbers beyond all bounds leave without a solution: those begin with the prior alone.
 
 After the buffer there is an event each time the number of rounds has doubled, which brings the
 tolerance up to date. A prior that helps on few rows would keep a large stream from its details, so
 alpha is at most `_ALPHA_ROUNDS` / rounds from the fit of the full buffer on: an event lowers it if
 that makes it `_STEP_DOWN` times smaller. A = P^-1 loses (alpha - alpha') Lambda, and theta becomes
-A'^-1 A theta.
+A'^-1 A theta, so that theta remains the solution for all rows, with the prior of now.
 
 **Learn and follow.** Beside theta there is a follower of classes, a passive-aggressive learner
 that makes every example right at once, O(m + d). Its features are psi with the kernel values
@@ -123,12 +128,12 @@ _CHOOSE_UP_TO = 64  # rows: a decomposition of more takes its time, and changes 
 _MORE_ROWS = 4  # times as many as at the fit before
 _ALPHA_ROUNDS = 128  # alpha <= _ALPHA_ROUNDS / rounds from the full buffer on
 _STEP_DOWN = 4.0  # by which factor alpha is lowered, at least: it costs a decomposition
-_DEPENDENT = 1e-8  # share of k(x, x) that the landmarks before leave of one that is of no use
-_TINY = 1e-5  # the least weight that a row counts with when rows with a loss are looked for
+_DEPENDENT = 1e-8  # share of the largest k(x, x): what is left of a row beside the landmarks
+_TINY = 1e-5  # the least weight that a row has in a fit
 _MOST_REFUSED = 16  # steps, before the learner starts anew from its last rows
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
-_MOST_DISTRUST = 50.0
+_MOST_DISTRUST = 1.0
 _SURE = 0.01  # probabilities stay so far from 0 and 1
 _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
@@ -533,9 +538,9 @@ class Adaptive(Learner):
         Several outputs, which share P, and regression keep all rows.
         """
         m, width = int(state.counts[COUNT.landmarks]), F.shape[1]
-        alpha = float(state.levels[LEVEL.alpha])
-        lost = self._rows_with_loss(alpha, F, gram, targets, weights)
-        F, h = F[lost], self._unit * weights[lost]
+        alpha, h = float(state.levels[LEVEL.alpha]), self._unit * np.maximum(weights, _TINY)
+        lost = self._rows_with_loss(F, gram, targets, alpha / h)
+        F, h = F[lost], h[lost]
         try:
             B = definite.factorise_sum(alpha, F, h)
             w = definite.solve(B, F.T @ (h[:, None] * targets[lost]))
@@ -552,13 +557,13 @@ class Adaptive(Learner):
         set_root(state.P, definite.invert_lower(B))
 
     def _rows_with_loss(
-        self, alpha: float, F: Matrix, gram: Matrix, targets: Matrix, weights: Vector
+        self, F: Matrix, gram: Matrix, targets: Matrix, ridge: Vector
     ) -> NDArray[np.bool_]:
         everyone = np.ones(len(gram), bool)
         if not self._rule.classifies or targets.shape[1] > 1:
             return everyone
         system = gram.copy()
-        system[np.diag_indices_from(system)] += alpha / self._unit / np.maximum(weights, _TINY)
+        system[np.diag_indices_from(system)] += ridge
         try:
             c = definite.solve(definite.factorise(system), targets)
         except np.linalg.LinAlgError:
