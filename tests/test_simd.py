@@ -12,14 +12,22 @@ from forks._simd import (
     LANES,
     absolute,
     cos_sin,
+    divide,
     exp_minus,
     fma,
+    lanes,
+    last,
     load,
     minus,
     padded,
+    plus,
+    running,
+    shifted,
     splat,
     store,
+    times,
     total,
+    totals,
 )
 
 
@@ -197,3 +205,28 @@ def test_store_touches_one_block_only():
 
 def test_padded():
     assert [padded(n) for n in (0, 1, 7, 8, 9, 16, 17)] == [0, 8, 8, 8, 16, 16, 24]
+
+
+@njit
+def across_lanes(A, out):
+    """What mixes the lanes of the eight blocks of A, line by line, and two plain operations."""
+    a, b, c, d = load(A, 0), load(A, 8), load(A, 16), load(A, 24)
+    e, f, g, h = load(A, 32), load(A, 40), load(A, 48), load(A, 56)
+    store(totals(a, b, c, d, e, f, g, h), out, 0)
+    store(running(a), out, 8)
+    store(shifted(a, b), out, 16)
+    store(last(a), out, 24)
+    store(lanes(a)[0], out, 32)
+    store(lanes(a)[5], out, 40)
+    store(divide(plus(a, b), times(c, d)), out, 48)
+
+
+def test_operations_across_lanes():
+    A = np.random.default_rng(0).normal(size=(LANES, LANES))
+    out = np.full((7, LANES), np.nan)
+    across_lanes(A, out)
+    np.testing.assert_allclose(out[0], A.sum(axis=1), rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(out[1], A[0].cumsum(), rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(out[2], [A[0, -1], *A[1, :-1]])
+    np.testing.assert_array_equal(out[3:6], A[0, [7, 0, 5]][:, None] * np.ones(LANES))
+    np.testing.assert_allclose(out[6], (A[0] + A[1]) / (A[2] * A[3]), rtol=1e-14)

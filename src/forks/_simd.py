@@ -214,7 +214,8 @@ def shifted(typing_context, a, b):
     """Return the last number of a and the first seven of b."""
 
     def code(context, builder, signature, arguments):
-        return _shuffled(builder, *arguments, list(range(LANES - 1, 2 * LANES - 1)))
+        a, b = arguments
+        return _shuffled(builder, a, b, list(range(LANES - 1, 2 * LANES - 1)))
 
     return _block(_block, _block), code
 
@@ -224,7 +225,8 @@ def last(typing_context, a):
     """Eight times the last number."""
 
     def code(context, builder, signature, arguments):
-        return _shuffled(builder, *arguments, *arguments, [LANES - 1] * LANES)
+        (block,) = arguments
+        return _shuffled(builder, block, block, [LANES - 1] * LANES)
 
     return _block(_block), code
 

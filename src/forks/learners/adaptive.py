@@ -49,12 +49,12 @@ A'^-1 A theta, so that theta remains the solution for all rows, with the prior o
 that makes every example right at once, O(m + d). Its features are psi with the kernel values
 centred and divided by the root mean square of their norm, over the rows of the last fit; at a fit
 it starts anew and follows these rows. The two are weighted by the fixed-share rule with learning
-rate 1: a mistake on a row of weight v multiplies a weight by exp(-v), v at most `_MOST_DISTRUST`,
-and `_SHARE` of all weight is then dealt out evenly. The one of more weight gives the answer,
-2 p - 1, where p is the probability that its score stands for (the logistic function of a log-odds,
-else (1 + f) / 2), kept `_SURE` away from 0 and 1. So if the stream does not sit still, or asks the
-same again and again, the follower takes over within some rounds, and the price on other streams is
-small.
+rate 1: a mistake on a row of weight v multiplies a weight by exp(-v), v at most `_MOST_DISTRUST`
+(else one wrong label of a heavy row would decide), and `_SHARE` of all weight is then dealt out
+evenly. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
+stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `_SURE` away from 0 and 1.
+So if the stream does not sit still, or asks the same again and again, the follower takes over
+within some rounds, and the price on other streams is small.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
 the mistakes of theta (with several outputs: whether the largest score is that of a right one; in

@@ -6,6 +6,7 @@ nothing is copied.
 """
 
 import numpy as np
+from scipy import linalg
 from scipy.linalg import blas, lapack
 
 from forks.typing import Matrix, Vector
@@ -36,7 +37,8 @@ def factorise_sum(alpha: float, F: Matrix, h: Vector) -> Matrix:
         stacked = np.vstack([G, np.sqrt(alpha) * np.eye(F.shape[1])])
         if not np.isfinite(stacked).all():
             raise
-        factor = np.linalg.qr(stacked, mode="r").T
+        (factor,) = linalg.qr(stacked, mode="r", check_finite=False)
+        factor = factor[: F.shape[1]].T
         factor = factor * np.where(np.diagonal(factor) < 0.0, -1.0, 1.0)
         if not (np.isfinite(factor).all() and np.all(np.diagonal(factor) > 0.0)):
             raise
