@@ -39,6 +39,9 @@ class Effort:
     endurance_concept: int = 100_000  # rows between two changes
     endurance_window: int = 10  # concepts
     endurance_cycle: int = 1_000
+    lasting_first: int = 100_000_000
+    lasting_rows: int = 20_000_000
+    lasting_middle: int = 500_000
     svd_updates: int = 500
     svd_long: int = 50_000
     svd_sizes: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200)
@@ -68,5 +71,8 @@ QUICK = Effort(
     endurance_rows=1_000_000,
     endurance_concept=10_000,
     endurance_window=5,
+    lasting_first=200_000,
+    lasting_rows=100_000,
+    lasting_middle=50_000,
     svd_long=2_000,
 )

@@ -81,6 +81,23 @@ def draw_endurance(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def draw_lasting(records: Sequence[Record]) -> Figure:
+    """Errors over the streams, in multiples of those in the middle."""
+    figure, panels = _figure((9.6, 4.8), 1, 1)
+    axes = panels[0, 0]
+    styles = ("-", "--", ":", "-.", (0, (1, 3)))
+    for i, (name, at, values) in enumerate(_curves(records, "rows")):
+        colour, style = _COLOURS[i % len(_COLOURS)], styles[i // len(_COLOURS)]
+        axes.plot(at, values, color=colour, linestyle=style, linewidth=1.5, label=name)
+    axes.set_xscale("log")
+    axes.set_ylim(0, None)
+    axes.set_ylabel("error over that in the middle", color=_INK)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:,.3g} M"))
+    _finish(axes, "rows")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
 def draw_tisvd(records: Sequence[Record]) -> Figure:
     """Time of an update against n."""
     figure, panels = _figure((7.2, 4.8), 1, 1)
