@@ -41,11 +41,12 @@ from forks.features.sketched import (
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import finite_or_zero
+from forks.learners._gradient import LARGEST
 from forks.learners._protocol import RESUME, attach, score, step, workspace
 from forks.learners._sketched import NO_CUT, TINY, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
-from forks.linalg.vectors import add_multiple, dot
+from forks.linalg.vectors import add_multiple, clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
 
@@ -57,6 +58,7 @@ class FORKSState(NamedTuple):
     steps: Annotated[Counter, PER_OUTPUT]  # (n_outputs,)  Newton steps since A was reset
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
+    spare: Points  # (d, 1)  room to compare a row with itself
     map: FeatureMap
     w: Annotated[
         Matrix, PER_OUTPUT
@@ -346,7 +348,7 @@ class FORKS(SketchedLearner):
 
     def _refuse(self, state: FORKSState) -> None:
         """Start anew: the numbers to be carried over are beyond all bounds."""
-        state.counts[COUNT.refused] += 1
+        state.counts[COUNT.mends] += 1
         self._forget(state)
 
 
@@ -443,9 +445,9 @@ def _newton_round(rule, state, work, x, y, weight, out):
             if weight != 0.0:
                 q = half_solve(state.roots[o], phi, work.f)
                 solved = o
-                if q > 0.0:
+                if abs(z) < LARGEST * q:  # false for zero and NaN
                     solve(state.roots[o], work.f, work.u)
-                    add_multiple(w, work.u, -_excess(z, rule.clip) / q)
+                    _move(state, o, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
         work.z[o] = z
         if not resumed:
@@ -469,12 +471,19 @@ def _newton_round(rule, state, work, x, y, weight, out):
                 if o != solved:
                     q = half_solve(state.roots[o], phi, work.f)
                     solved = o
-                _newton_step(rule, state, work, o, gain, q)
+                if not _newton_step(rule, state, work, o, gain, q):
+                    counts[COUNT.mends] += 1
+                    fresh = rule.step_size * weight * slope(rule.loss, 0.0, y[o])
+                    if finite(fresh * fresh * q):  # not the row, but w is beyond all bounds
+                        clear(state.w[o])
 
 
 @njit
 def _newton_step(rule, state, work, o, gain, q):
-    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`."""
+    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`.
+
+    Returns False, changing nothing, if the numbers are not finite.
+    """
     root, z = state.roots[o], work.z[o]
     t = state.steps[o] + 1
     c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
@@ -485,12 +494,23 @@ def _newton_step(rule, state, work, o, gain, q):
         damping = rule.damping * grown if rule.curvature_first else rule.damping
         move -= _excess(z + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
-    if finite(move * q) and finite(move) and finite(gamma * q):
-        solve_and_absorb(root, work.f, work.u, gamma)
-        add_multiple(state.w[o], work.u, move)
-        state.steps[o] = t
+    if not (finite(move * q) and finite(move) and finite(gamma * q)):
+        return False
+    solve_and_absorb(root, work.f, work.u, gamma)
+    _move(state, o, work.u, move)
+    state.steps[o] = t
+    return True
+
+
+@njit
+def _move(state, o, u, amount):
+    """W += amount u, or w = 0 if that is beyond all bounds."""
+    w, n = state.w[o], u.shape[0]
+    if size(w, n) + abs(amount) * size(u, n) <= LARGEST:  # false for NaN
+        add_multiple(w, u, amount)
     else:
-        state.counts[COUNT.refused] += 1
+        state.counts[COUNT.mends] += 1
+        clear(w)
 
 
 @njit
