@@ -39,6 +39,8 @@ class Effort:
     endurance_concept: int = 100_000  # rows between two changes
     endurance_window: int = 10  # concepts
     endurance_cycle: int = 1_000
+    stationary_rows: int = 5_000_000
+    stationary_growing: int = 10_000  # of learners whose memory grows
     svd_updates: int = 500
     svd_long: int = 50_000
     svd_sizes: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200)
@@ -68,5 +70,7 @@ QUICK = Effort(
     endurance_rows=1_000_000,
     endurance_concept=10_000,
     endurance_window=5,
+    stationary_rows=100_000,
+    stationary_growing=2_000,
     svd_long=2_000,
 )

@@ -316,16 +316,21 @@ class FORKS(SketchedLearner):
             self._carry(state, before)
 
     def _carry(self, state: FORKSState, before: FeatureMap) -> None:
-        """Take w and A into the new map, by the features of the landmarks in both.
+        """Take w and A into the new map, by the features of points in both.
 
-        w becomes the ridge fit to the old scores of the landmarks, and A - alpha I = sum c g g'
-        becomes T (A - alpha I) T', with T the ridge fit of phi_new = T phi_old. The ridge keeps
-        directions in which the landmarks hardly differ from being blown up.
+        w becomes the ridge fit to the old scores of the points, and A - alpha I = sum c g g'
+        becomes T (A - alpha I) T', with T the ridge fit of phi_new = T phi_old. The points are the
+        landmarks and all others that are stored: landmarks alone are no more than features, T
+        would agree with each and be wild between them, and A would grow by orders of magnitude
+        with every update until nothing can be learned any more.
         """
-        X = dense_points(state.map.landmarks, state.map.Z.shape[0])
+        n = min(int(state.counts[COUNT.stored]), self.plan().capacity)
+        landmarks = dense_points(state.map.landmarks, state.map.Z.shape[0])
+        X = np.vstack([landmarks, dense_points(state.points, n)])
         old, new = self._features(before, X), self._features(state.map, X)
         fit = _ridge(new, old)
         transfer = _ridge(old, new).T
+        stretch = float(np.vdot(new, new)) / max(float(np.vdot(old, old)), TINY)
         if not (np.isfinite(fit).all() and np.isfinite(transfer).all()):  # beyond all bounds
             self._refuse(state)
             return
@@ -338,7 +343,7 @@ class FORKS(SketchedLearner):
             learned = precision - self.alpha
             learned[learned < _ROUNDING * precision] = 0.0  # T may be large
             with np.errstate(over="ignore", invalid="ignore"):
-                M = (transfer @ U) * np.sqrt(learned)
+                M = _held((transfer @ U) * np.sqrt(learned), stretch * float(learned.sum()))
                 new_w = fit @ w
             if not (np.isfinite(M).all() and np.isfinite(new_w).all()):
                 self._refuse(state)
@@ -396,6 +401,21 @@ def _ridge(F: Matrix, G: Matrix) -> Matrix:
         return np.full_like(gram, np.nan)
     gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * float(np.linalg.norm(gram, 2)) or 1.0
     return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
+
+
+def _held(M: Matrix, most: float) -> Matrix:
+    """Return M with its largest singular values cut until their squares sum to at most `most`.
+
+    The trace of sum c g g' is a sum of squared lengths of features, which a change of the map
+    leaves about as they are: where M M' has more, T has made it up.
+    """
+    if not most < float(np.vdot(M, M)) < math.inf:
+        return M
+    U, s, _ = np.linalg.svd(M)
+    squares = s**2
+    smaller = squares.sum() - np.cumsum(squares)
+    level = float(np.max((most - smaller) / np.arange(1, len(s) + 1)))
+    return np.asarray(U * np.sqrt(np.minimum(squares, level)))
 
 
 @workspace.register(FORKSRule)
