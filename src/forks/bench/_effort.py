@@ -40,7 +40,7 @@ class Effort:
     endurance_window: int = 10  # concepts
     endurance_cycle: int = 1_000
     stationary_rows: int = 5_000_000
-    stationary_growing: int = 10_000  # of learners whose memory grows
+    stationary_growing: int = 4_000  # of learners whose memory grows
     svd_updates: int = 500
     svd_long: int = 50_000
     svd_sizes: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200)

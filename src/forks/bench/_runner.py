@@ -228,7 +228,8 @@ LONG_PARTS = (  # played only if asked for
         "are any, go from 1e-3 to 1e3. Errors are those on 20,000 clean rows that are never "
         "learned, mean over 20 looks in the fifth tenth of the stream and over 20 in the last. "
         "KOGD, SKETCHED-KONS and PROS-N-KONS without a budget grow with the stream and get a "
-        "shorter one. Learners with a constant step size or a small budget wobble for ever.",
+        "shorter one. Learners with a constant step size or a small budget wobble for ever: the "
+        "end counts as worse if it is so by 5 % and four standard errors.",
         stationary.measure,
     ),
 )

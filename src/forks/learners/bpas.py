@@ -135,7 +135,7 @@ def _step(rule, state, work, x, y, weight, out):
     if n == rule.budget:
         slot = _least_missed(state, work, n, square)
         share = state.alpha[slot] * work.row[slot] / square
-        if finite(beta + share):
+        if finite(work.lost[slot]) and finite(beta + share):
             beta += share
         else:  # the point leaves without a trace
             state.counts[MENDS] += 1
@@ -157,7 +157,9 @@ def _least_missed(state, work, n, square):
         squares = fma(alpha, alpha, splat(0.0))
         store_block(fma(squares, outside, splat(0.0)), work.lost, i)
     slot = 0
-    for i in range(1, n):
+    for i in range(n):
+        if not finite(work.lost[i]):  # it could never leave otherwise
+            return i
         if work.lost[i] < work.lost[slot]:
             slot = i
     return slot
