@@ -68,15 +68,16 @@ def rows_of(
     """Draw rows, targets and sample weights, with noise or clean."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, _D))
+    y: Any
     if task == "classification":
         y = X[:, 0] * X[:, 1] > 0.0
         if not clean:
-            y ^= rng.random(n) < 0.1
+            y = y ^ (rng.random(n) < 0.1)
     else:
         y = np.sin(2.0 * X[:, 0]) + X[:, 3]
         if not clean:
-            y += 0.5 * rng.normal(size=n)
-        y *= source.scale
+            y = y + 0.5 * rng.normal(size=n)
+        y = source.scale * y
     weights = 10.0 ** rng.uniform(-3.0, 3.0, size=n) if source.weighted else None
     return source.scale * X, y, weights
 
@@ -84,7 +85,7 @@ def rows_of(
 def play(learner: Learner, task: str, source: Source, n: int, n_clean: int = _CLEAN) -> Played:
     """Learn n rows in chunks; look at the clean rows in the middle and at the end."""
     kind = OnlineKernelClassifier if task == "classification" else OnlineKernelRegressor
-    model = kind(learner, random_state=0)
+    model: Any = kind(learner, random_state=0)
     known = {"classes": [False, True]} if task == "classification" else {}
     clean, truth, _ = rows_of(task, source, n_clean, (1,), clean=True)
     n_chunks = 10 * _LOOKS

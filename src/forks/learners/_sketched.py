@@ -258,7 +258,7 @@ class SketchedLearner(Learner):
                 f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
             f = np.where(np.isfinite(f), f, 0.0)  # a score that overflows says nothing
             fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
-            self._set_weights(state, fit.T)
+            self._set_weights(state, np.asarray(fit.T, dtype=np.float64))
         state.counts[COUNT.stage] = 2
 
     def _update(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from forks._jit import finite, njit
 from forks._memory import Memory, compiled_viewer, viewer
@@ -46,6 +45,7 @@ from forks.learners._protocol import RESUME, attach, score, step, workspace
 from forks.learners._sketched import NO_CUT, TINY, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
+from forks.linalg.transfer import carried_root, transfer
 from forks.linalg.vectors import add_multiple, clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
@@ -318,38 +318,27 @@ class FORKS(SketchedLearner):
     def _carry(self, state: FORKSState, before: FeatureMap) -> None:
         """Take w and A into the new map, by the features of points in both.
 
-        w becomes the ridge fit to the old scores of the points, and A - alpha I = sum c g g'
-        becomes T (A - alpha I) T', with T the ridge fit of phi_new = T phi_old. The points are the
-        landmarks and all others that are stored: landmarks alone are no more than features, T
-        would agree with each and be wild between them, and A would grow by orders of magnitude
-        with every update until nothing can be learned any more.
+        See `forks.linalg.transfer`. The points are the landmarks and all others that are stored:
+        landmarks alone are no more than features, T would agree with each of them and be wild
+        between them, and A would grow by orders of magnitude with every update until nothing can
+        be learned any more.
         """
         n = min(int(state.counts[COUNT.stored]), self.plan().capacity)
         landmarks = dense_points(state.map.landmarks, state.map.Z.shape[0])
         X = np.vstack([landmarks, dense_points(state.points, n)])
-        old, new = self._features(before, X), self._features(state.map, X)
-        fit = _ridge(new, old)
-        transfer = _ridge(old, new).T
-        stretch = float(np.vdot(new, new)) / max(float(np.vdot(old, old)), TINY)
-        if not (np.isfinite(fit).all() and np.isfinite(transfer).all()):  # beyond all bounds
+        by = transfer(self._features(before, X), self._features(state.map, X))
+        if not by.is_finite:
             self._refuse(state)
             return
-        k = fit.shape[0]
+        k = len(by.fit)
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
-            # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR
-            # factorisation of [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.
-            U, s, _ = np.linalg.svd(root)
-            precision = np.maximum(s, _LEAST_ROOT) ** -2.0
-            learned = precision - self.alpha
-            learned[learned < _ROUNDING * precision] = 0.0  # T may be large
             with np.errstate(over="ignore", invalid="ignore"):
-                M = _held((transfer @ U) * np.sqrt(learned), stretch * float(learned.sum()))
-                new_w = fit @ w
-            if not (np.isfinite(M).all() and np.isfinite(new_w).all()):
+                new_w = by.fit @ w
+            new_root = carried_root(root, by, self.alpha)
+            if not (np.isfinite(new_w).all() and np.isfinite(new_root).all()):
                 self._refuse(state)
                 return
-            R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
-            w[:], root[:] = new_w, solve_triangular(R, np.eye(k))
+            w[:], root[:] = new_w, new_root
 
     def _refuse(self, state: FORKSState) -> None:
         """Start anew: the numbers to be carried over are beyond all bounds."""
@@ -385,37 +374,8 @@ class FORKSWork(NamedTuple):
     z: Vector  # (n_outputs,)  scores
 
 
-_ROUNDING = 1e-12
-_LEAST_ROOT = 1e-100  # weights of 1e100 and more can leave a root of zero
-_CARRY_RIDGE = 1e-10  # relative to the largest eigenvalue of F'F
-
 memory_of = viewer(FORKSMemory)
 attach.register(FORKSRule)(compiled_viewer(FORKSState))
-
-
-def _ridge(F: Matrix, G: Matrix) -> Matrix:
-    """Solve F B = G by ridge regression; not finite if the numbers are beyond all bounds."""
-    gram, right = F.T @ F, F.T @ G
-    size = float(np.abs(gram).sum(axis=0).max(initial=0.0))
-    if not math.isfinite(size):
-        return np.full_like(gram, np.nan)
-    gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * float(np.linalg.norm(gram, 2)) or 1.0
-    return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
-
-
-def _held(M: Matrix, most: float) -> Matrix:
-    """Return M with its largest singular values cut until their squares sum to at most `most`.
-
-    The trace of sum c g g' is a sum of squared lengths of features, which a change of the map
-    leaves about as they are: where M M' has more, T has made it up.
-    """
-    if not most < float(np.vdot(M, M)) < math.inf:
-        return M
-    U, s, _ = np.linalg.svd(M)
-    squares = s**2
-    smaller = squares.sum() - np.cumsum(squares)
-    level = float(np.max((most - smaller) / np.arange(1, len(s) + 1)))
-    return np.asarray(U * np.sqrt(np.minimum(squares, level)))
 
 
 @workspace.register(FORKSRule)

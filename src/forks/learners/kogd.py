@@ -18,14 +18,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
 from forks.kernels import Gaussian, Kernel, check_kernel

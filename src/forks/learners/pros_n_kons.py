@@ -43,14 +43,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, fma, load, padded, splat
@@ -439,8 +432,8 @@ def _start_anew(rule, state, o):
 def _newton_step(rule, state, work, o, gain, fresh):
     """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g.
 
-    A step beyond all bounds is left out. If a new start, with the gain `fresh`, could take it, the
-    row is not to blame, and the output starts anew.
+    A step beyond all bounds is left out; where a new start, with the gain `fresh`, could take it,
+    the output starts anew.
     """
     j = state.counts[_MEMBERS]
     q = forward(state.newton[o], j, work.row, work.f)

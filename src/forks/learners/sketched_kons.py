@@ -35,14 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
