@@ -591,17 +591,30 @@ class _Forks:
         self.Phi_pm[:, j] = np.array(self.rows).T @ _kernel_values(self.points, x, self.kernel)
 
     def carry(self, old_landmarks, old_Z):
-        """Move w and A to the new features by ridge regression over the (new) landmarks.
+        """Move w and A to the new features by ridge regression over landmarks and points.
 
-        F_n w_new ~ F_o w_old;  phi_new ~ T phi_old;  A <- alpha I + T (A - alpha I) T'
+        F_n w_new ~ F_o w_old;  phi_new ~ T phi_old;  A <- alpha I + C, where C has the vectors of
+        T (A - alpha I) T' and its values, held so that their sum is at most
+        |F_n|^2 / |F_o|^2 tr(A - alpha I).
         """
-        L = self.landmark_points
+        L = np.vstack([self.landmark_points, *[x[None, :] for x in self.points]])
         F_o = self.kernel(L, old_landmarks) @ old_Z
         F_n = self.features(L)
         self.w = ridge_fit(F_n, F_o @ self.w)
         T = ridge_fit(F_o, F_n).T
         prior = self.options.alpha * np.eye(len(self.A))
-        self.A = prior + T @ (self.A - prior) @ T.T
+        C = T @ (self.A - prior) @ T.T
+        most = np.sum(F_n**2) / np.sum(F_o**2) * np.trace(self.A - prior)
+        if np.trace(C) > most:
+            values, vectors = np.linalg.eigh(0.5 * (C + C.T))
+            low, high = 0.0, values.max()
+            for _ in range(200):  # bisection
+                level = 0.5 * (low + high)
+                low, high = (
+                    (level, high) if np.minimum(values, level).sum() < most else (low, level)
+                )
+            C = vectors @ np.diag(np.minimum(values, low)) @ vectors.T
+        self.A = prior + C
 
 
 def ridge_fit(F, G):

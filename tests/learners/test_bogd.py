@@ -41,7 +41,7 @@ def assert_agrees(learner, X, y, form=np.asarray, weights=None):
 
 def coefficients(engine):
     state = engine.learner.view(engine.memory)
-    return state.factor[0] * state.alpha[: state.counts[1]]
+    return state.factor[0] * state.alpha[: state.counts[2]]
 
 
 # ---- the oracle ------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_removal_keeps_the_expectation(removal):
         _, engine = engine_run(learner, X[:6], y[:6], seed=seed)
         state = learner.view(engine.memory)
         state.alpha[:6] = [0.3, -0.1, 0.4, -0.8, 0.05, 0.2]
-        state.counts[2] = 3
+        state.counts[3] = 3
         before.append(engine.predict_one(X[8]))
         engine.learn_one(X[10], y[10])  # has loss: the coefficients are small
         new = 0.2 * y[10] * np.exp(-np.sum((X[8] - X[10]) ** 2) / 4.5)
@@ -124,7 +124,7 @@ def test_the_weighted_draw_spares_large_coefficients():
         _, engine = engine_run(learner, X[:6], y[:6], seed=seed)
         state = learner.view(engine.memory)
         state.alpha[:6] = [0.01, 0.01, 1.5, 0.01, 0.01, 0.01]
-        state.counts[2] = 2
+        state.counts[3] = 2
         engine.learn_one(X[20], -1.0)
         assert state.alpha[2] == 1.5  # its share is beyond 1 / s: it stays, as it is
 
@@ -137,7 +137,7 @@ def test_the_bound_holds_and_the_largest_coefficient_is_known():
             _, engine = engine_run(learner, X[:n], y[:n])
             sizes = np.abs(coefficients(engine))
             assert sizes.max() <= 0.6 * (1.0 + 1e-12)
-            assert sizes[learner.view(engine.memory).counts[2]] == sizes.max()
+            assert sizes[learner.view(engine.memory).counts[3]] == sizes.max()
 
 
 def test_a_wild_target_does_not_scale_away_what_was_learned():

@@ -14,6 +14,7 @@ from forks.features.fourier import Frequencies, draw, write_fourier_features
 from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
 from forks.learners import FOGD
 from forks.learners._engine import Engine
+from forks.learners._protocol import MENDS
 from forks.losses import Hinge, SquaredError
 from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
@@ -148,14 +149,33 @@ def test_the_bandwidth_may_change_later():
     np.testing.assert_array_equal(scores, engine_run(narrow, X, y)[0])
 
 
-def test_a_step_that_would_not_be_finite_is_left_out():
+def test_steps_that_would_diverge_are_held():
     learner = FOGD(kernel=Gaussian(1.0), loss=SquaredError(), n_frequencies=8, eta=1e4)
     engine = Engine(learner, 2, 1, np.random.default_rng(0))
-    for _ in range(200):  # diverges by a factor of 1e4 in each round
-        assert np.isfinite(engine.learn_one(np.ones(2), 1.0))
-    w = learner.view(engine.memory).w
-    assert np.isfinite(w).all()
-    assert np.abs(w).max() > 1e290
+    for _ in range(200):  # each error would be 1e4 times the one before
+        engine.learn_one(np.ones(2), 1.0)
+    assert engine.predict_one(np.ones(2)) == pytest.approx(1.0)
+    assert learner.view(engine.memory).counts[MENDS] == 0
+
+
+def test_a_step_that_would_not_be_finite_is_left_out_and_counted():
+    learner = FOGD(kernel=Gaussian(1.0), loss=SquaredError(), n_frequencies=8)
+    engine = Engine(learner, 2, 1, np.random.default_rng(0))
+    engine.learn_one(np.ones(2), 1.0)
+    w = learner.view(engine.memory).w.copy()
+    engine.learn_one(np.ones(2), 1e300)
+    np.testing.assert_array_equal(learner.view(engine.memory).w, w)
+    assert learner.view(engine.memory).counts[MENDS] == 1
+
+
+def test_weights_beyond_all_bounds_start_anew():
+    learner = FOGD(kernel=Gaussian(1.0), loss=SquaredError(), n_frequencies=8)
+    engine = Engine(learner, 2, 1, np.random.default_rng(0))
+    learner.view(engine.memory).w[:] = 1e200
+    for _ in range(100):
+        engine.learn_one(np.ones(2), 3.0)
+    assert engine.predict_one(np.ones(2)) == pytest.approx(3.0)
+    assert learner.view(engine.memory).counts[MENDS] == 1
 
 
 # ---- figures of public codes -----------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_the_damage_stays_within_its_bound():
     X, y = stream(400)
     for weights in (None, 100.0 * weights_for(y)):
         view = PUBLISHED.view(engine_run(PUBLISHED, X, y, weights=weights)[1].memory)
-        assert view.spent[0] <= 15.0 / 32.0 * view.counts[3] + 1e-9
+        assert view.spent[0] <= 15.0 / 32.0 * view.counts[4] + 1e-9
 
 
 def test_overflow_leaves_a_step_out():

@@ -90,7 +90,7 @@ def test_every_option_matches_the_oracle(name):
     counts = memory_of(engine.memory).hot.counts
     assert truth.switch_round is not None
     assert counts[COUNT.updates] == len(truth.update_rounds)
-    assert counts[COUNT.refused] == 0
+    assert counts[COUNT.mends] == 0
     if OPTIONS[name].update_cycle:
         assert len(truth.update_rounds) >= 3
 
@@ -331,7 +331,7 @@ def test_memory_is_bounded_on_a_long_stream():
     assert learner.stored_points(engine.memory) == 50
     assert engine.memory.nbytes == size
     assert np.isfinite(scores).all()
-    assert counts[COUNT.refused] == 0
+    assert counts[COUNT.mends] == 0
     _check_sketch(learner, engine)
 
 
@@ -421,7 +421,7 @@ def test_a_map_beyond_repair_begins_again(part):
         scores = engine.learn(X[100:], targets[100:])
     assert np.isfinite(scores).all()
     counts = view.hot.counts
-    assert counts[COUNT.refused] == 1
+    assert counts[COUNT.mends] == 1
     assert counts[COUNT.stage] == 2  # once more
     assert counts[COUNT.updates] >= 5
     assert np.isfinite(engine.memory.floats).all()

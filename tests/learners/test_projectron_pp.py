@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 import oracles
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import Projectron, ProjectronPP
+from forks.learners._expansion import POINTS
 from forks.learners._projection import CUT
 from forks_against_oracle import engine_run, oracle_kernel
 from perceptrons import (
@@ -38,7 +39,7 @@ def test_every_score_is_the_oracles(form, learner):
         scores, engine = engine_run(learner, form(X), y, weights=weights)
         assert_scores(scores, expected)
         view = learner.view(engine.memory)
-        np.testing.assert_array_equal(view.points.columns[:, : view.counts[1]].T, points)
+        np.testing.assert_array_equal(view.points.columns[:, : view.counts[POINTS]].T, points)
 
 
 @pytest.mark.needs_data

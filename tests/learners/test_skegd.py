@@ -10,6 +10,7 @@ import oracles
 from forks._random import choose
 from forks.kernels import Gaussian
 from forks.learners import SkeGD
+from forks.learners._stage_one import COUNT
 from forks.linalg import SJLT
 from forks.losses import Hinge, SquaredError
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
@@ -64,7 +65,7 @@ def test_every_score_is_the_oracles(form, changes):
     scores, engine = engine_run(learner, form(X), y, weights=weights)
     assert (len(updates) >= 3) == (learner.update_cycle > 0)
     np.testing.assert_allclose(scores, expected, rtol=1e-7, atol=1e-8)
-    assert learner.view(engine.memory).hot.counts[5] == len(updates)
+    assert learner.view(engine.memory).hot.counts[COUNT.updates] == len(updates)
 
 
 def test_regression_scores_are_the_oracles():

@@ -43,7 +43,7 @@ def compare(learner, X, y, weights=None, form=np.asarray, rtol=1e-9):
     scores = engine.learn(form(X), column(y), weights)[:, 0]
     np.testing.assert_allclose(scores, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
     state = state_of(engine.memory)
-    columns = state.points.columns[:, state.members[: state.counts[2]]]
+    columns = state.points.columns[:, state.members[: state.counts[3]]]
     np.testing.assert_array_equal(columns.T, X[members])
     return expected, members, engine
 
@@ -110,7 +110,7 @@ def test_with_gamma_one_it_is_kons(clip):
     scores = engine.learn(X, column(y))[:, 0]
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-11)
     assert np.count_nonzero(np.abs(scores) == clip) > 5
-    assert state_of(engine.memory).counts[2] == np.count_nonzero(scores * y < 1.0)
+    assert state_of(engine.memory).counts[3] == np.count_nonzero(scores * y < 1.0)
 
 
 def test_kons_on_a_linear_kernel_is_the_dense_newton_step():
@@ -130,7 +130,7 @@ def test_without_curvature_it_is_gradient_descent():
     scores = engine.learn(X, column(y))[:, 0]
     expected = oracles.kogd(X, y, oracles.gaussian(1.5), oracles.Hinge(), 0.25)
     np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-12)
-    assert state_of(engine.memory).counts[2] == 0
+    assert state_of(engine.memory).counts[3] == 0
 
 
 def test_rooms_grow_apart_by_doubling():
@@ -143,8 +143,8 @@ def test_rooms_grow_apart_by_doubling():
         engine.learn_one(row, target)
         state = state_of(engine.memory)
         rooms.append((state.a.shape[0], state.triangle.shape[0]))
-        assert state.counts[1] <= rooms[-1][0]
-        assert state.counts[2] <= rooms[-1][1]
+        assert state.counts[2] <= rooms[-1][0]
+        assert state.counts[3] <= rooms[-1][1]
     points, members = map(set, zip(*rooms, strict=True))
     assert points == {64, 128, 256, 512}
     assert members <= {32, 64}

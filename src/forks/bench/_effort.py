@@ -42,6 +42,8 @@ class Effort:
     lasting_first: int = 100_000_000
     lasting_rows: int = 20_000_000
     lasting_middle: int = 500_000
+    stationary_rows: int = 5_000_000
+    stationary_growing: int = 4_000  # of learners whose memory grows
     svd_updates: int = 500
     svd_long: int = 50_000
     svd_sizes: tuple[int, ...] = (100, 200, 400, 800, 1_600, 3_200)
@@ -74,5 +76,7 @@ QUICK = Effort(
     lasting_first=200_000,
     lasting_rows=100_000,
     lasting_middle=50_000,
+    stationary_rows=100_000,
+    stationary_growing=2_000,
     svd_long=2_000,
 )

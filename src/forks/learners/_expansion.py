@@ -1,6 +1,6 @@
 """What learners share that keep f(x) = sum_i alpha_i k(x_i, x) over a bounded set of points.
 
-Their states start with `counts` (the event, then n, the number of points), `points` and `alpha`,
+Their states start with `counts` (the event, mends, n, the number of points), `points` and `alpha`,
 and their rules with the kernel; the file of each learner has the rest.
 """
 
@@ -15,9 +15,11 @@ from forks._rows import point_shapes, store
 from forks._simd import LANES, padded
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_row
 from forks.learners._checks import whole
-from forks.learners._protocol import EVENT, RESUME, Learner, Limit, Shapes
+from forks.learners._protocol import EVENT, MANY, MENDS, RESUME, Learner, Limit, Shapes
 from forks.linalg.vectors import dot
 from forks.typing import Vector
+
+POINTS = 2  # where `counts` holds n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class BudgetedExpansion(Learner):
     def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of the state; a subclass adds its own."""
         return {
-            "counts": (2,),
+            "counts": (3,),
             **point_shapes("points", n_features, self.budget + 1),  # one more than the budget
             "alpha": (padded(self.budget + 1),),
         }
@@ -59,7 +61,8 @@ class BudgetedExpansion(Learner):
         """Give the bounds of the counts; a subclass with more of them adds its own."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("number of points", view.counts[1], 0, self.budget),
+            Limit("mends", view.counts[MENDS], 0, MANY),
+            Limit("number of points", view.counts[POINTS], 0, self.budget),
         ]
 
     def view(self, memory: Memory) -> Any:
@@ -72,7 +75,7 @@ class BudgetedExpansion(Learner):
 
     def stored_points(self, memory: Memory) -> int:
         """Count the support vectors."""
-        return int(self.view(memory).counts[1])
+        return int(self.view(memory).counts[POINTS])
 
 
 class ExpansionWork(NamedTuple):
@@ -88,7 +91,7 @@ def expansion_workspace(rule, state, scratch):
 
 def expansion_score(rule, state, work, x, out):
     """Body of `score`: f(x)."""
-    out[0] = expand(rule.kernel, state.points, state.counts[1], state.alpha, x, work.row)
+    out[0] = expand(rule.kernel, state.points, state.counts[POINTS], state.alpha, x, work.row)
 
 
 @njit

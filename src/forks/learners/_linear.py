@@ -2,7 +2,8 @@
 
 from forks._jit import njit
 from forks.learners._expansion import finite_or_zero
-from forks.linalg.vectors import add_multiple, dot, stays_finite
+from forks.learners._gradient import LARGEST, gradient_step, is_curved, is_harmless
+from forks.linalg.vectors import add_multiple, clear, dot, size
 from forks.losses import slope
 
 
@@ -24,13 +25,19 @@ def has_loss(loss, y, weight, out):
 
 @njit
 def linear_step(loss, step_size, w, phi, y, weight, out):
-    """W <- w - step_size l' phi, per output; return how many steps would not have been finite."""
-    refused = 0
+    """W <- w - step_size l' phi, per output; return how many steps were left out, or mended."""
+    mends, n = 0, phi.shape[0]
+    square = dot(phi, phi, n) if is_curved(loss, y, weight, out) else 0.0
     for o in range(out.shape[0]):
-        change = -step_size * weight * slope(loss, out[o], y[o])
+        change = gradient_step(loss, step_size, weight, out[o], y[o], square)
         if change != 0.0:
-            if stays_finite(w[o], phi, change):
+            length = size(phi, n)
+            if size(w[o], n) + abs(change) * length <= LARGEST:  # false for NaN
                 add_multiple(w[o], phi, change)
             else:
-                refused += 1
-    return refused
+                mends += 1
+                if is_harmless(loss, step_size, weight, y[o], square, length):
+                    clear(w[o])
+                    start = gradient_step(loss, step_size, weight, 0.0, y[o], square)
+                    add_multiple(w[o], phi, start)
+    return mends

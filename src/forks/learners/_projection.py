@@ -19,8 +19,10 @@ from forks._memory import Memory
 from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, absolute, fma, load, padded, splat, total
 from forks._simd import store as store_block
-from forks.learners._expansion import BudgetedExpansion, self_value
+from forks.learners._expansion import POINTS, BudgetedExpansion, self_value
+from forks.learners._protocol import MENDS
 from forks.linalg.cholesky import backward, border, forward
+from forks.linalg.vectors import size
 from forks.typing import Counter, Matrix, Vector
 
 CUT = 1e-10
@@ -29,7 +31,7 @@ CUT = 1e-10
 class ProjectionState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (2,)  the event, never raised; n
+    counts: Counter  # (3,)  the event, never raised; mends; n
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)
     L: Matrix  # (budget, budget)  Cholesky factor of K
@@ -71,7 +73,7 @@ def projection_workspace(rule, state, scratch):
 @njit
 def split(rule, state, work, x):
     """Give P and delta^2 of the row whose kernel values are in `work.row`; keep L^-1 k."""
-    n = state.counts[1]
+    n = state.counts[POINTS]
     square = self_value(rule.kernel, x, state.spare, work.half)
     for i in range(n):  # narrow kernels: products of tiny values are subnormal, which is slow
         if abs(work.row[i]) < 1e-100 * square:
@@ -83,24 +85,33 @@ def split(rule, state, work, x):
 @njit
 def learn(rule, state, work, x, inside, outside, amount, may_join):
     """Add amount k(x, .): as a new point if it may join and there is room, else projected."""
-    n = state.counts[1]
+    n = state.counts[POINTS]
     if may_join and n < rule.budget and outside > CUT * (inside + outside):
-        if finite(outside):
+        if not finite(outside):
+            state.counts[MENDS] += 1
+        else:
             border(state.L, n, work.half, outside)
             store(x, state.points, n)
             state.alpha[n] = amount
-            state.counts[1] = n + 1
+            state.counts[POINTS] = n + 1
     else:
         backward(state.L, n, work.half, work.d)
-        _add(state.alpha, work.d, n, amount)
+        if not _add(state.alpha, work.d, n, amount):
+            state.counts[MENDS] += 1
+            if finite(abs(amount) * size(work.d, n)):
+                for i in range(n):  # the coefficients are beyond all bounds: start anew
+                    state.alpha[i] = 0.0
+                _add(state.alpha, work.d, n, amount)
 
 
 @njit
 def _add(alpha, d, n, amount):
-    """Alpha += amount d, unless it overflows."""
+    """Alpha += amount d; return False, changing nothing, if it overflows."""
     sums = splat(0.0)
     for i in range(0, n, LANES):
         sums = fma(splat(1.0), absolute(fma(splat(amount), load(d, i), load(alpha, i))), sums)
-    if finite(total(sums)):
-        for i in range(0, n, LANES):
-            store_block(fma(splat(amount), load(d, i), load(alpha, i)), alpha, i)
+    if not finite(total(sums)):
+        return False
+    for i in range(0, n, LANES):
+        store_block(fma(splat(amount), load(d, i), load(alpha, i)), alpha, i)
+    return True

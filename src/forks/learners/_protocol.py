@@ -30,6 +30,7 @@ from forks._rows import borrowed, take
 from forks.typing import PER_FEATURE, PER_OUTPUT, Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
+MENDS = 1  # and the number of steps that were left out, or whose state had to be made anew
 RESUME = -1
 MANY = 2**53  # more than any counter will reach
 

@@ -5,7 +5,7 @@ map of `forks.features.sketched`; every `update_cycle` rounds an update round ch
 of the two learners say what a round of stage two does, and what becomes of the weights.
 
 A learner's memory has the parts `hot` (what rounds change), `random` and `sketch`; `hot` has
-`counts`, `points`, `alpha`, `map` and `w`.
+`counts`, `points`, `alpha`, `spare`, `map` and `w`.
 """
 
 from abc import abstractmethod
@@ -31,6 +31,7 @@ from forks.features.sketched import (
 )
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import one_of, positive, whole
+from forks.learners._gradient import LARGEST
 from forks.learners._protocol import MANY, RESUME, Learner, Limit, Shapes
 from forks.learners._stage_one import COUNT, SWITCH, Count, count_limits
 from forks.losses import Hinge, Loss, check_loss
@@ -172,6 +173,7 @@ class SketchedLearner(Learner):
             "hot.counts": (len(Count._fields),),
             **point_shapes("hot.points", n_features, plan.capacity + 1),
             "hot.alpha": (n_outputs, padded(sizes.buffer)),
+            **point_shapes("hot.spare", n_features, 1),
             **map_shapes("hot.map", plan, n_features),
             "hot.w": (n_outputs, padded(sizes.rank)),
             "random": (2,),
@@ -235,7 +237,7 @@ class SketchedLearner(Learner):
         for array in (state.alpha, state.map.Z, *sketch):
             array[...] = 0
         counts = state.counts
-        counts[COUNT.refused] += 1
+        counts[COUNT.mends] += 1
         for zero in (COUNT.event, COUNT.stage, COUNT.stored, COUNT.rounds, COUNT.updates):
             counts[zero] = 0
 
@@ -249,14 +251,14 @@ class SketchedLearner(Learner):
             psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = state.alpha[:, :n] @ psi
-            self._keep_scores(state, x, np.where(np.isfinite(scores), scores, 0.0))
+            self._keep_scores(state, x, scores)
         elif self.weight_start == "projection":
             X = dense_points(state.points, n)
             with np.errstate(over="ignore", invalid="ignore"):
                 f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
             f = np.where(np.isfinite(f), f, 0.0)  # a score that overflows says nothing
             fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
-            state.w[:, : plan.rank] = fit.T
+            self._set_weights(state, np.asarray(fit.T, dtype=np.float64))
         state.counts[COUNT.stage] = 2
 
     def _update(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:
@@ -287,9 +289,17 @@ class SketchedLearner(Learner):
         """Set each w to the smallest one with w'phi(x) = its score."""
         phi = self._features(state.map, x.reshape(1, -1))[0]
         length = phi @ phi
-        state.w[:] = 0.0
         if length > TINY**2:
-            state.w[:, : phi.shape[0]] = np.outer(scores, phi / length)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._set_weights(state, np.outer(scores, phi / length))
+        else:
+            state.w[:] = 0.0
+
+    def _set_weights(self, state: Any, w: Matrix) -> None:
+        """Set w, output by output, or start anew where it is beyond all bounds."""
+        bounded = np.abs(w).sum(axis=1) <= LARGEST  # false for NaN
+        state.counts[COUNT.mends] += np.count_nonzero(~bounded)
+        state.w[:, : w.shape[1]] = np.where(bounded[:, None], w, 0.0)
 
     def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
         landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]

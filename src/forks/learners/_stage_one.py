@@ -4,30 +4,31 @@ Every round with a non-zero slope l' of the loss stores its point with the coeff
 When the buffer has no room for it, such a round raises the event `SWITCH` instead, and stage two
 begins with that point: the switch is made at the first round with loss after the buffer is full.
 
-A learner's rule has `kernel`, `loss`, `buffer` and `eta`, its state `counts`, `points` and
-`alpha`, its scratch `row` and `z`.
+A learner's rule has `kernel`, `loss`, `buffer` and `eta`, its state `counts`, `points`, `alpha`
+and `spare`, its scratch `row` and `z`.
 """
 
 from typing import Any, NamedTuple
 
-from forks._jit import finite, njit
+from forks._jit import njit
 from forks._rows import store
-from forks.learners._expansion import compare, finite_or_zero
+from forks.learners._expansion import compare, finite_or_zero, self_value
+from forks.learners._gradient import LARGEST, gradient_step, is_curved, is_harmless
+from forks.learners._linear import has_loss
 from forks.learners._protocol import MANY, RESUME, Limit
 from forks.linalg.vectors import dot
-from forks.losses import slope
 
 
 class Count(NamedTuple):
     """What `counts` holds, in this order."""
 
     event: int  # 0, SWITCH, UPDATE or RESUME
+    mends: int  # steps left out because they would not have been finite, and new starts
     stage: int  # 0 in stage one, 2 after the switch
     stored: int  # points stored so far, dropped ones included
     losses: int  # T0, rounds with a non-zero slope
     rounds: int  # rounds since the switch
     updates: int  # update rounds so far
-    refused: int  # steps left out because they would not have been finite
 
 
 COUNT = Count(*range(len(Count._fields)))
@@ -41,6 +42,7 @@ def count_limits(counts: Any, buffer: int) -> list[Limit]:
         Limit("event", counts[COUNT.event], RESUME, 0),
         Limit("stage", counts[COUNT.stage], 0, 2),
         Limit("number of points", counts[COUNT.stored], 0, stored_at_most),
+        Limit("mends", counts[COUNT.mends], 0, MANY),
         Limit("other counts", counts[COUNT.losses :], 0, MANY),
     ]
 
@@ -59,21 +61,27 @@ def gradient_round(rule, state, work, x, y, weight, out):
     """Store the point if it has loss, or ask for the switch if there is no room."""
     counts = state.counts
     expansion_scores(rule, state, work, x, out)
-    lost, all_finite = False, True
+    if not has_loss(rule.loss, y, weight, out):
+        return
+    n = counts[COUNT.stored]
+    square = 0.0
+    if is_curved(rule.loss, y, weight, out):
+        square = self_value(rule.kernel, x, state.spare, work.row)
     for o in range(out.shape[0]):
-        gradient = weight * slope(rule.loss, out[o], y[o])
-        lost = lost or gradient != 0.0
-        work.z[o] = -rule.eta * gradient
-        all_finite = all_finite and finite(work.z[o])
-    if not all_finite:
-        counts[COUNT.refused] += 1
-    elif lost:
-        n = counts[COUNT.stored]
-        counts[COUNT.losses] += 1
-        if n == rule.buffer:
-            counts[COUNT.event] = SWITCH
-        else:
-            store(x, state.points, n)
-            for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
-                state.alpha[o, n] = work.z[o]
-            counts[COUNT.stored] = n + 1
+        change = gradient_step(rule.loss, rule.eta, weight, out[o], y[o], square)
+        if not abs(change) <= LARGEST:  # also for NaN
+            counts[COUNT.mends] += 1
+            if not is_harmless(rule.loss, rule.eta, weight, y[o], square, 1.0):
+                return
+            for i in range(n):  # the coefficients are beyond all bounds: start anew
+                state.alpha[o, i] = 0.0
+            change = gradient_step(rule.loss, rule.eta, weight, 0.0, y[o], square)
+        work.z[o] = change
+    counts[COUNT.losses] += 1
+    if n == rule.buffer:
+        counts[COUNT.event] = SWITCH
+    else:
+        store(x, state.points, n)
+        for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
+            state.alpha[o, n] = work.z[o]
+        counts[COUNT.stored] = n + 1

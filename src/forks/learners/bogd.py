@@ -35,8 +35,14 @@ from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, padded
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive
-from forks.learners._expansion import BudgetedExpansion, compare, finite_or_zero, self_value
-from forks.learners._protocol import Limit, attach, score, step, workspace
+from forks.learners._expansion import (
+    POINTS,
+    BudgetedExpansion,
+    compare,
+    finite_or_zero,
+    self_value,
+)
+from forks.learners._protocol import MENDS, Limit, attach, score, step, workspace
 from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Vector
@@ -45,7 +51,7 @@ from forks.typing import Counter, Vector
 class BOGDState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (3,)  the event, never raised; n; which |alpha_i| is the largest
+    counts: Counter  # (4,)  the event, never raised; mends; n; which |alpha_i| is the largest
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)  coefficients, up to the common factor
     factor: Vector  # (1,)  the common factor
@@ -120,7 +126,7 @@ class BOGD(BudgetedExpansion):
         """Shapes of the arrays of the state."""
         return {
             **super().shapes(n_features),
-            "counts": (3,),
+            "counts": (4,),
             "factor": (1,),
             "roots": (padded(self.budget + 1),),
             **point_shapes("spare", n_features, 1),
@@ -137,7 +143,7 @@ class BOGD(BudgetedExpansion):
         """Give the bounds of the counts, and of what draws are made by."""
         return [
             *super().limits(view),
-            Limit("place of the largest coefficient", view.counts[2], 0, self.budget - 1),
+            Limit("place of the largest coefficient", view.counts[_LARGEST_AT], 0, self.budget - 1),
             Limit("common factor", view.factor, 0.0, math.inf),
             Limit("roots", view.roots, 0.0, _LARGEST_ROOT),
         ]
@@ -182,6 +188,7 @@ class BOGDWork(NamedTuple):
 _CERTAIN = -1.0  # share of a point that cannot be drawn
 _FAR = 1e9  # a common factor beyond it, or below its inverse, goes into the coefficients
 _LARGEST_ROOT = 1e150
+_LARGEST_AT = 3  # in `counts`
 
 attach.register(BOGDRule)(compiled_viewer(BOGDState))
 
@@ -194,7 +201,7 @@ def _workspace(rule, state, scratch):
 
 @score.register(BOGDRule)
 def _score(rule, state, work, x, out):
-    n = state.counts[1]
+    n = state.counts[POINTS]
     compare(rule.kernel, state.points, n, x, work.row)
     out[0] = finite_or_zero(state.factor[0] * dot(state.alpha, work.row, n))
 
@@ -206,10 +213,12 @@ def _step(rule, state, work, x, y, weight, out):
         return
     state.factor[0] *= rule.shrink
     coefficient = -rule.eta * weight * slope(rule.loss, out[0], y[0])
-    if coefficient != 0.0 and finite(coefficient):
+    if not finite(coefficient):
+        state.counts[MENDS] += 1
+    elif coefficient != 0.0:
         _add(rule, state, work, x, min(max(coefficient, -rule.bound), rule.bound))
     if not 1.0 / _FAR <= state.factor[0] <= _FAR:
-        for i in range(state.counts[1]):
+        for i in range(state.counts[POINTS]):
             state.alpha[i] *= state.factor[0]
         state.factor[0] = 1.0
 
@@ -218,17 +227,17 @@ def _step(rule, state, work, x, y, weight, out):
 def _add(rule, state, work, x, coefficient):
     """Store x, in the place of a drawn point if the budget is full, and hold the bound."""
     counts, alpha = state.counts, state.alpha
-    slot, n = counts[1], counts[1]
+    slot, n = counts[POINTS], counts[POINTS]
     search = False  # for the largest coefficient; else the new one only is compared with it
     if n < rule.budget:
-        counts[1] = n + 1
+        counts[POINTS] = n + 1
     else:
         if rule.weighted:
             slot = _draw(state, work, n)
             search = True
         else:
             slot = integer(state.random, n)
-            search = slot == counts[2]
+            search = slot == counts[_LARGEST_AT]
             if n > 1:
                 state.factor[0] *= n / (n - 1)
     store(x, state.points, slot)
@@ -237,13 +246,13 @@ def _add(rule, state, work, x, coefficient):
         square = self_value(rule.kernel, x, state.spare, work.block)
         state.roots[slot] = min(math.sqrt(square), _LARGEST_ROOT) if square > 0.0 else 0.0
     if search:
-        counts[2] = 0
+        counts[_LARGEST_AT] = 0
         for i in range(1, n):
-            if abs(alpha[i]) > abs(alpha[counts[2]]):
-                counts[2] = i
-    elif abs(alpha[slot]) > abs(alpha[counts[2]]):
-        counts[2] = slot
-    size = state.factor[0] * abs(alpha[counts[2]])
+            if abs(alpha[i]) > abs(alpha[counts[_LARGEST_AT]]):
+                counts[_LARGEST_AT] = i
+    elif abs(alpha[slot]) > abs(alpha[counts[_LARGEST_AT]]):
+        counts[_LARGEST_AT] = slot
+    size = state.factor[0] * abs(alpha[counts[_LARGEST_AT]])
     if size > rule.bound:
         state.factor[0] *= rule.bound / size
 

@@ -31,15 +31,21 @@ from forks._simd import LANES, fma, load, padded, splat
 from forks._simd import store as store_block
 from forks.kernels import Kernel, check_kernel
 from forks.learners._checks import positive
-from forks.learners._expansion import BudgetedExpansion, expand, expansion_score, self_value
-from forks.learners._protocol import attach, score, step, workspace
+from forks.learners._expansion import (
+    POINTS,
+    BudgetedExpansion,
+    expand,
+    expansion_score,
+    self_value,
+)
+from forks.learners._protocol import MENDS, attach, score, step, workspace
 from forks.typing import Counter, Vector
 
 
 class BPASState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (2,)  the event, never raised; n
+    counts: Counter  # (3,)  the event, never raised; mends; n
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)
     diagonal: Vector  # (budget,)  k(x_i, x_i)
@@ -115,24 +121,31 @@ def _workspace(rule, state, scratch):
 
 @step.register(BPASRule)
 def _step(rule, state, work, x, y, weight, out):
-    n = state.counts[1]
+    n = state.counts[POINTS]
     out[0] = expand(rule.kernel, state.points, n, state.alpha, x, work.row)
     loss = 1.0 - y[0] * out[0]
     if weight == 0.0 or loss <= 0.0:
         return
     square = self_value(rule.kernel, x, state.spare, work.lost)
     if not (square > 0.0 and finite(square)):  # a point without length has nothing to give
+        state.counts[MENDS] += square != 0.0
         return
     slot = n
     beta = y[0] * min(weight * rule.aggressiveness, loss / square)
     if n == rule.budget:
         slot = _least_missed(state, work, n, square)
-        beta += state.alpha[slot] * work.row[slot] / square
+        share = state.alpha[slot] * work.row[slot] / square
+        if finite(work.lost[slot]) and finite(beta + share):
+            beta += share
+        else:  # the point leaves without a trace
+            state.counts[MENDS] += 1
     if finite(beta):
         store(x, state.points, slot)
         state.alpha[slot] = beta
         state.diagonal[slot] = square
-        state.counts[1] = max(n, slot + 1)
+        state.counts[POINTS] = max(n, slot + 1)
+    else:
+        state.counts[MENDS] += 1
 
 
 @njit
@@ -144,7 +157,9 @@ def _least_missed(state, work, n, square):
         squares = fma(alpha, alpha, splat(0.0))
         store_block(fma(squares, outside, splat(0.0)), work.lost, i)
     slot = 0
-    for i in range(1, n):
+    for i in range(n):
+        if not finite(work.lost[i]):  # it could never leave otherwise
+            return i
         if work.lost[i] < work.lost[slot]:
             slot = i
     return slot

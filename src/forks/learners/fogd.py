@@ -34,6 +34,8 @@ from forks.learners._checks import positive, whole
 from forks.learners._linear import linear_scores, linear_step
 from forks.learners._protocol import (
     EVENT,
+    MANY,
+    MENDS,
     RESUME,
     Learner,
     Limit,
@@ -101,7 +103,7 @@ class FOGD(Learner):
     def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of the state."""
         return {
-            "counts": (1,),
+            "counts": (2,),
             **frequency_shapes("frequencies", n_features, self.size()),
             "w": (n_outputs, 2 * padded(self.size())),
             "random": (1,),
@@ -113,7 +115,10 @@ class FOGD(Learner):
 
     def limits(self, view: "FOGDState") -> list[Limit]:
         """Give the bounds of the counts."""
-        return [Limit("event", view.counts[EVENT], RESUME, 0)]
+        return [
+            Limit("event", view.counts[EVENT], RESUME, 0),
+            Limit("mends", view.counts[MENDS], 0, MANY),
+        ]
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Draw the frequencies of new features: they were 0 in all rows, which are what they were.
@@ -157,7 +162,7 @@ class FOGDRule(NamedTuple):
 class FOGDState(NamedTuple):
     """What learning changes, in place: w only."""
 
-    counts: Counter  # (1,)  the event, never raised
+    counts: Counter  # (2,)  the event, never raised; mends
     frequencies: Frequencies  # (d, padded(D))
     w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2 padded(D)), zero beyond D in either half
     random: Counter  # (1,)  seed of the frequencies of features that come later
@@ -186,4 +191,5 @@ def _score(rule, state, work, x, out):
 @step.register(FOGDRule)
 def _step(rule, state, work, x, y, weight, out):
     score(rule, state, work, x, out)
-    linear_step(rule.loss, rule.eta, state.w, work.phi, y, weight, out)
+    mends = linear_step(rule.loss, rule.eta, state.w, work.phi, y, weight, out)
+    state.counts[MENDS] += mends

@@ -28,13 +28,14 @@ from forks._simd import padded
 from forks.kernels import Kernel, check_kernel
 from forks.learners._checks import one_of
 from forks.learners._expansion import (
+    POINTS,
     BudgetedExpansion,
     compare,
     expand,
     expansion_score,
     is_mistake,
 )
-from forks.learners._protocol import MANY, Limit, attach, score, step, workspace
+from forks.learners._protocol import MANY, MENDS, Limit, attach, score, step, workspace
 from forks.linalg.vectors import dot
 from forks.typing import Counter, Vector
 
@@ -42,7 +43,7 @@ from forks.typing import Counter, Vector
 class ForgetronState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (4,)  the event, never raised; n; where the oldest of B points is; M
+    counts: Counter  # (5,)  the event, never raised; mends; n; where the oldest of B points is; M
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)
     spent: Vector  # (1,)  Q
@@ -76,14 +77,14 @@ class Forgetron(BudgetedExpansion):
 
     def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of the state."""
-        return {**super().shapes(n_features), "counts": (4,), "spent": (1,)}
+        return {**super().shapes(n_features), "counts": (5,), "spent": (1,)}
 
     def limits(self, view: ForgetronState) -> list[Limit]:
         """Give the bounds of the counts."""
         return [
             *super().limits(view),
-            Limit("place of the oldest point", view.counts[2], 0, self.budget - 1),
-            Limit("number of mistakes", view.counts[3], 0, MANY),
+            Limit("place of the oldest point", view.counts[_OLDEST], 0, self.budget - 1),
+            Limit("number of mistakes", view.counts[_MISTAKES], 0, MANY),
         ]
 
     def scratch_size(self, memory: Memory) -> int:
@@ -112,6 +113,7 @@ class ForgetronWork(NamedTuple):
 
 
 _SHARE = 15.0 / 32.0
+_OLDEST, _MISTAKES = 3, 4  # in `counts`
 
 attach.register(ForgetronRule)(compiled_viewer(ForgetronState))
 score.register(ForgetronRule)(expansion_score)
@@ -126,28 +128,31 @@ def _workspace(rule, state, scratch):
 @step.register(ForgetronRule)
 def _step(rule, state, work, x, y, weight, out):
     counts, alpha = state.counts, state.alpha
-    n = counts[1]
+    n = counts[POINTS]
     out[0] = expand(rule.kernel, state.points, n, alpha, x, work.row)
     if weight == 0.0 or y[0] * out[0] > 0.0:
         return
     if rule.published or is_mistake(out[0], y[0]):
-        counts[3] += 1
+        counts[_MISTAKES] += 1
     if n < rule.budget:
-        counts[1] = n + 1
+        counts[POINTS] = n + 1
         store(x, state.points, n)
         alpha[n] = weight * y[0]
         return
-    slot = counts[2]
+    slot = counts[_OLDEST]
     phi = _shrink(rule, state, work, slot, weight * y[0])
-    if phi >= 0.0:
-        store(x, state.points, slot)  # the newest takes the place of the oldest
-        alpha[slot] = phi * (weight * y[0])
-        counts[2] = slot + 1 if slot + 1 < rule.budget else 0
+    store(x, state.points, slot)  # the newest takes the place of the oldest
+    alpha[slot] = phi * (weight * y[0])
+    counts[_OLDEST] = slot + 1 if slot + 1 < rule.budget else 0
 
 
 @njit
 def _shrink(rule, state, work, slot, newest):
-    """Multiply the coefficients by phi and give it, or -1, shrinking nothing, if it overflows."""
+    """Multiply the coefficients by phi and return it.
+
+    Where the cost of dropping the oldest point overflows, it is dropped at no cost, and nothing
+    shrinks: a point that could not leave would keep all others out for ever.
+    """
     alpha = state.alpha
     for j in range(work.oldest.shape[0]):  # dense, also in a stream of sparse rows
         work.oldest[j] = state.points.columns[j, slot]
@@ -156,14 +161,15 @@ def _shrink(rule, state, work, slot, newest):
     delta = abs(alpha[slot])
     a = delta * delta * work.oldest_row[slot] - 2.0 * alpha[slot] * value
     b = 2.0 * delta
-    c = state.spent[0] - _SHARE * state.counts[3]
+    c = state.spent[0] - _SHARE * state.counts[_MISTAKES]
     phi = _root(a, b, c, rule.published)
     largest = abs(newest)
     for i in range(rule.budget):
         largest = max(largest, abs(alpha[i]))
     spent = state.spent[0] + phi * (a * phi + b)
     if not (finite(phi * largest) and finite(spent)):
-        return -1.0
+        state.counts[MENDS] += 1
+        return 1.0
     state.spent[0] = spent
     for i in range(rule.budget):
         alpha[i] *= phi

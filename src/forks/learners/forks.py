@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from forks._jit import finite, njit
 from forks._memory import Memory, compiled_viewer, viewer
@@ -41,11 +40,13 @@ from forks.features.sketched import (
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import not_negative, one_of, positive, whole
 from forks.learners._expansion import finite_or_zero
+from forks.learners._gradient import LARGEST
 from forks.learners._protocol import RESUME, attach, score, step, workspace
 from forks.learners._sketched import NO_CUT, TINY, SketchedLearner, update_is_due
 from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.linalg.root import half_solve, solve, solve_and_absorb
-from forks.linalg.vectors import add_multiple, dot
+from forks.linalg.transfer import carried_root, transfer
+from forks.linalg.vectors import add_multiple, clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
 
@@ -57,6 +58,7 @@ class FORKSState(NamedTuple):
     steps: Annotated[Counter, PER_OUTPUT]  # (n_outputs,)  Newton steps since A was reset
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
+    spare: Points  # (d, 1)  room to compare a row with itself
     map: FeatureMap
     w: Annotated[
         Matrix, PER_OUTPUT
@@ -314,39 +316,33 @@ class FORKS(SketchedLearner):
             self._carry(state, before)
 
     def _carry(self, state: FORKSState, before: FeatureMap) -> None:
-        """Take w and A into the new map, by the features of the landmarks in both.
+        """Take w and A into the new map, by the features of points in both.
 
-        w becomes the ridge fit to the old scores of the landmarks, and A - alpha I = sum c g g'
-        becomes T (A - alpha I) T', with T the ridge fit of phi_new = T phi_old. The ridge keeps
-        directions in which the landmarks hardly differ from being blown up.
+        See `forks.linalg.transfer`. The points are the landmarks and all others that are stored:
+        landmarks alone are no more than features, T would agree with each of them and be wild
+        between them, and A would grow by orders of magnitude with every update until nothing can
+        be learned any more.
         """
-        X = dense_points(state.map.landmarks, state.map.Z.shape[0])
-        old, new = self._features(before, X), self._features(state.map, X)
-        fit = _ridge(new, old)
-        transfer = _ridge(old, new).T
-        if not (np.isfinite(fit).all() and np.isfinite(transfer).all()):  # beyond all bounds
+        n = min(int(state.counts[COUNT.stored]), self.plan().capacity)
+        landmarks = dense_points(state.map.landmarks, state.map.Z.shape[0])
+        X = np.vstack([landmarks, dense_points(state.points, n)])
+        by = transfer(self._features(before, X), self._features(state.map, X))
+        if not by.is_finite:
             self._refuse(state)
             return
-        k = fit.shape[0]
+        k = len(by.fit)
         for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
-            # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR
-            # factorisation of [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.
-            U, s, _ = np.linalg.svd(root)
-            precision = np.maximum(s, _LEAST_ROOT) ** -2.0
-            learned = precision - self.alpha
-            learned[learned < _ROUNDING * precision] = 0.0  # T may be large
             with np.errstate(over="ignore", invalid="ignore"):
-                M = (transfer @ U) * np.sqrt(learned)
-                new_w = fit @ w
-            if not (np.isfinite(M).all() and np.isfinite(new_w).all()):
+                new_w = by.fit @ w
+            new_root = carried_root(root, by, self.alpha)
+            if not (np.isfinite(new_w).all() and np.isfinite(new_root).all()):
                 self._refuse(state)
                 return
-            R = np.linalg.qr(np.vstack([math.sqrt(self.alpha) * np.eye(k), M.T]), mode="r")
-            w[:], root[:] = new_w, solve_triangular(R, np.eye(k))
+            w[:], root[:] = new_w, new_root
 
     def _refuse(self, state: FORKSState) -> None:
         """Start anew: the numbers to be carried over are beyond all bounds."""
-        state.counts[COUNT.refused] += 1
+        state.counts[COUNT.mends] += 1
         self._forget(state)
 
 
@@ -378,22 +374,8 @@ class FORKSWork(NamedTuple):
     z: Vector  # (n_outputs,)  scores
 
 
-_ROUNDING = 1e-12
-_LEAST_ROOT = 1e-100  # weights of 1e100 and more can leave a root of zero
-_CARRY_RIDGE = 1e-10  # relative to the largest eigenvalue of F'F
-
 memory_of = viewer(FORKSMemory)
 attach.register(FORKSRule)(compiled_viewer(FORKSState))
-
-
-def _ridge(F: Matrix, G: Matrix) -> Matrix:
-    """Solve F B = G by ridge regression; not finite if the numbers are beyond all bounds."""
-    gram, right = F.T @ F, F.T @ G
-    size = float(np.abs(gram).sum(axis=0).max(initial=0.0))
-    if not math.isfinite(size):
-        return np.full_like(gram, np.nan)
-    gram[np.diag_indices_from(gram)] += _CARRY_RIDGE * float(np.linalg.norm(gram, 2)) or 1.0
-    return np.asarray(np.linalg.solve(gram, right), dtype=np.float64)
 
 
 @workspace.register(FORKSRule)
@@ -443,9 +425,9 @@ def _newton_round(rule, state, work, x, y, weight, out):
             if weight != 0.0:
                 q = half_solve(state.roots[o], phi, work.f)
                 solved = o
-                if q > 0.0:
+                if abs(z) < LARGEST * q:  # false for zero and NaN
                     solve(state.roots[o], work.f, work.u)
-                    add_multiple(w, work.u, -_excess(z, rule.clip) / q)
+                    _move(state, o, work.u, -_excess(z, rule.clip) / q)
             z = math.copysign(rule.clip, z)
         work.z[o] = z
         if not resumed:
@@ -469,12 +451,19 @@ def _newton_round(rule, state, work, x, y, weight, out):
                 if o != solved:
                     q = half_solve(state.roots[o], phi, work.f)
                     solved = o
-                _newton_step(rule, state, work, o, gain, q)
+                if not _newton_step(rule, state, work, o, gain, q):
+                    counts[COUNT.mends] += 1
+                    fresh = rule.step_size * weight * slope(rule.loss, 0.0, y[o])
+                    if finite(fresh * fresh * q):  # not the row, but w is beyond all bounds
+                        clear(state.w[o])
 
 
 @njit
 def _newton_step(rule, state, work, o, gain, q):
-    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`."""
+    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`.
+
+    Returns False, changing nothing, if the numbers are not finite.
+    """
     root, z = state.roots[o], work.z[o]
     t = state.steps[o] + 1
     c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
@@ -485,12 +474,23 @@ def _newton_step(rule, state, work, o, gain, q):
         damping = rule.damping * grown if rule.curvature_first else rule.damping
         move -= _excess(z + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
-    if finite(move * q) and finite(move) and finite(gamma * q):
-        solve_and_absorb(root, work.f, work.u, gamma)
-        add_multiple(state.w[o], work.u, move)
-        state.steps[o] = t
+    if not (finite(move * q) and finite(move) and finite(gamma * q)):
+        return False
+    solve_and_absorb(root, work.f, work.u, gamma)
+    _move(state, o, work.u, move)
+    state.steps[o] = t
+    return True
+
+
+@njit
+def _move(state, o, u, amount):
+    """W += amount u, or w = 0 if that is beyond all bounds."""
+    w, n = state.w[o], u.shape[0]
+    if size(w, n) + abs(amount) * size(u, n) <= LARGEST:  # false for NaN
+        add_multiple(w, u, amount)
     else:
-        state.counts[COUNT.refused] += 1
+        state.counts[COUNT.mends] += 1
+        clear(w)
 
 
 @njit

@@ -18,22 +18,18 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._jit import finite
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._checks import is_doubled, positive
-from forks.learners._expansion import compare, finite_or_zero
+from forks.learners._expansion import compare, finite_or_zero, self_value
+from forks.learners._gradient import LARGEST, gradient_step, is_curved, is_harmless
+from forks.learners._linear import has_loss
 from forks.learners._protocol import (
     EVENT,
+    MANY,
+    MENDS,
     RESUME,
     Learner,
     Limit,
@@ -44,7 +40,7 @@ from forks.learners._protocol import (
     workspace,
 )
 from forks.linalg.vectors import dot
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, check_loss
 from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 
@@ -93,7 +89,8 @@ class KOGD(Learner):
         """Give the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("number of points", view.counts[1], 0, view.alpha.shape[1]),
+            Limit("mends", view.counts[MENDS], 0, MANY),
+            Limit("number of points", view.counts[_POINTS], 0, view.alpha.shape[1]),
         ]
 
     def view(self, memory: Memory) -> "KOGDState":
@@ -114,7 +111,7 @@ class KOGD(Learner):
 
     def stored_points(self, memory: Memory) -> int:
         """Count the support vectors."""
-        return int(state_of(memory).counts[1])
+        return int(state_of(memory).counts[_POINTS])
 
 
 class KOGDRule(NamedTuple):
@@ -128,9 +125,10 @@ class KOGDRule(NamedTuple):
 class KOGDState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (2,)  the event, which asks for room; n
+    counts: Counter  # (3,)  the event, which asks for room; mends; n
     points: Points  # (d, capacity)
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, capacity)
+    spare: Points  # (d, 1)  room to compare a row with itself
 
 
 class KOGDWork(NamedTuple):
@@ -140,6 +138,7 @@ class KOGDWork(NamedTuple):
 
 
 _FULL = 1  # the event
+_POINTS = 2  # where `counts` holds n
 _FIRST_CAPACITY = 64
 state_of = viewer(KOGDState)
 attach.register(KOGDRule)(compiled_viewer(KOGDState))
@@ -147,9 +146,10 @@ attach.register(KOGDRule)(compiled_viewer(KOGDState))
 
 def _shapes(n_features: int, n_outputs: int, capacity: int) -> dict[str, tuple[int, ...]]:
     return {
-        "counts": (2,),
+        "counts": (3,),
         **point_shapes("points", n_features, capacity),
         "alpha": (n_outputs, padded(capacity)),
+        **point_shapes("spare", n_features, 1),
     }
 
 
@@ -160,7 +160,7 @@ def _workspace(rule, state, scratch):
 
 @score.register(KOGDRule)
 def _score(rule, state, work, x, out):
-    n = state.counts[1]
+    n = state.counts[_POINTS]
     compare(rule.kernel, state.points, n, x, work.row)
     for o in range(out.shape[0]):
         out[o] = finite_or_zero(dot(state.alpha[o], work.row, n))
@@ -168,18 +168,32 @@ def _score(rule, state, work, x, out):
 
 @step.register(KOGDRule)
 def _step(rule, state, work, x, y, weight, out):
-    n = state.counts[1]
+    n = state.counts[_POINTS]
     if n == state.alpha.shape[1]:
         state.counts[EVENT] = _FULL
         return
     score(rule, state, work, x, out)
-    lost, all_finite = False, True
+    if not has_loss(rule.loss, y, weight, out):
+        return
+    square = 0.0
+    if is_curved(rule.loss, y, weight, out):
+        square = self_value(rule.kernel, x, state.spare, work.row)
+    harmless = True
     for o in range(out.shape[0]):
-        gradient = weight * slope(rule.loss, out[o], y[o])
-        change = -rule.eta * gradient
-        lost = lost or gradient != 0.0
-        all_finite = all_finite and finite(change)
-        state.alpha[o, n] = change if finite(change) else 0.0  # `dot` reads whole blocks
-    if lost and all_finite:
+        change = gradient_step(rule.loss, rule.eta, weight, out[o], y[o], square)
+        if not abs(change) <= LARGEST:  # also for NaN
+            state.counts[MENDS] += 1
+            change = 0.0
+            if is_harmless(rule.loss, rule.eta, weight, y[o], square, 1.0):
+                for i in range(n):  # the coefficients are beyond all bounds: start anew
+                    state.alpha[o, i] = 0.0
+                change = gradient_step(rule.loss, rule.eta, weight, 0.0, y[o], square)
+            else:
+                harmless = False
+        state.alpha[o, n] = change
+    if harmless:
         store(x, state.points, n)
-        state.counts[1] = n + 1
+        state.counts[_POINTS] = n + 1
+    else:
+        for o in range(out.shape[0]):
+            state.alpha[o, n] = 0.0  # `dot` reads whole blocks

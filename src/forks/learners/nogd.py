@@ -30,6 +30,7 @@ from forks.features.nystrom import nystrom_map
 from forks.features.sketched import FeatureMap, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.learners._checks import not_negative, positive, whole
+from forks.learners._gradient import LARGEST
 from forks.learners._linear import has_loss, linear_scores, linear_step
 from forks.learners._protocol import (
     RESUME,
@@ -123,6 +124,7 @@ class NOGD(Learner):
             "counts": (len(Count._fields),),
             **point_shapes("points", n_features, self.budget),
             "alpha": (n_outputs, padded(self.budget)),
+            **point_shapes("spare", n_features, 1),
             "Z": (self.budget, width),
             "w": (n_outputs, width),
         }
@@ -154,8 +156,8 @@ class NOGD(Learner):
         view.Z[:, :k] = Z
         with np.errstate(over="ignore", invalid="ignore"):
             w = view.alpha[:, :n] @ project.T
-        if not np.isfinite(w).all():  # coefficients beyond all bounds: start anew
-            view.counts[COUNT.refused] += 1
+        if not np.abs(w).sum() <= LARGEST:  # coefficients beyond all bounds: start anew
+            view.counts[COUNT.mends] += 1
             w = np.zeros_like(w)
         view.w[:, :k] = w
         view.counts[COUNT.stage] = 2
@@ -194,6 +196,7 @@ class NOGDState(NamedTuple):
     counts: Counter  # see `forks.learners._stage_one`
     points: Points  # (d, B)  stage one's points, then landmarks
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(B))  coefficients of stage one
+    spare: Points  # (d, 1)  room to compare a row with itself
     Z: Matrix  # (B, padded(k)), zero beyond k
     w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
 
@@ -239,4 +242,4 @@ def _step(rule, state, work, x, y, weight, out):
         counts[COUNT.rounds] += weight != 0.0
         counts[COUNT.losses] += has_loss(rule.loss, y, weight, out)
     step_size, phi = rule.step_size, work.phi
-    counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)
+    counts[COUNT.mends] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)

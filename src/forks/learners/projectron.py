@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from forks._memory import compiled_viewer
 from forks.kernels import Kernel, check_kernel
-from forks.learners._expansion import expand, expansion_score, is_mistake
+from forks.learners._expansion import POINTS, expand, expansion_score, is_mistake
 from forks.learners._projection import (
     ProjectedExpansion,
     ProjectionState,
@@ -64,7 +64,7 @@ score.register(ProjectronRule)(expansion_score)
 
 @step.register(ProjectronRule)
 def _step(rule, state, work, x, y, weight, out):
-    out[0] = expand(rule.kernel, state.points, state.counts[1], state.alpha, x, work.row)
+    out[0] = expand(rule.kernel, state.points, state.counts[POINTS], state.alpha, x, work.row)
     if weight != 0.0 and is_mistake(out[0], y[0]):
         inside, outside = split(rule, state, work, x)
         learn(rule, state, work, x, inside, outside, weight * y[0], True)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from forks._memory import compiled_viewer
 from forks.kernels import Kernel, check_kernel
-from forks.learners._expansion import expand, expansion_score, is_mistake
+from forks.learners._expansion import POINTS, expand, expansion_score, is_mistake
 from forks.learners._projection import (
     ProjectedExpansion,
     ProjectionState,
@@ -70,7 +70,7 @@ score.register(ProjectronPPRule)(expansion_score)
 
 @step.register(ProjectronPPRule)
 def _step(rule, state, work, x, y, weight, out):
-    out[0] = expand(rule.kernel, state.points, state.counts[1], state.alpha, x, work.row)
+    out[0] = expand(rule.kernel, state.points, state.counts[POINTS], state.alpha, x, work.row)
     mistake, margin = is_mistake(out[0], y[0]), y[0] * out[0]
     if weight == 0.0 or not (mistake or 0.0 < margin < 1.0):
         return

@@ -43,14 +43,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import LANES, fma, load, padded, splat
@@ -61,6 +54,7 @@ from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import (
     EVENT,
     MANY,
+    MENDS,
     RESUME,
     Learner,
     Limit,
@@ -212,8 +206,8 @@ class PROSNKONS(Learner):
         """Give the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("number of points", view.counts[1], 0, view.newton.shape[1]),
-            Limit("number of refused steps", view.counts[2], 0, MANY),
+            Limit("mends", view.counts[MENDS], 0, MANY),
+            Limit("number of points", view.counts[_MEMBERS], 0, view.newton.shape[1]),
         ]
 
     def view(self, memory: Memory) -> "PROSNKONSState":
@@ -236,12 +230,12 @@ class PROSNKONS(Learner):
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points of the dictionary."""
-        return int(state_of(memory).counts[1])
+        return int(state_of(memory).counts[_MEMBERS])
 
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
         """Give phi = T k_I(x) of the rows; None while the dictionary is empty."""
         state = state_of(memory)
-        j = state.counts[1]
+        j = state.counts[_MEMBERS]
         if j == 0:
             return None
         K = kernel_block(check_kernel(self.kernel), X, state.points, j)
@@ -269,7 +263,7 @@ class PROSNKONSRule(NamedTuple):
 class PROSNKONSState(NamedTuple):
     """What learning changes, in place. Points [:j] are the dictionary."""
 
-    counts: Counter  # (3,)  the event, which asks for room; j; steps that were not finite
+    counts: Counter  # (3,)  the event, which asks for room; mends; j
     points: Points  # (d, capacity)
     s: Vector  # (padded(capacity),)  weights of the members
     ridge: Matrix  # (capacity, padded(capacity))  inverse Cholesky factor of Kbar + gamma I
@@ -289,6 +283,7 @@ class PROSNKONSWork(NamedTuple):
 
 
 _FULL = 1  # the event
+_MEMBERS = 2  # where `counts` holds j
 _NO_LIMIT = 2**62
 _FIRST_CAPACITY = 32
 _DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
@@ -330,7 +325,7 @@ def _workspace(rule, state, scratch):
 
 @score.register(PROSNKONSRule)
 def _score(rule, state, work, x, out):
-    j = state.counts[1]
+    j = state.counts[_MEMBERS]
     compare(rule.kernel, state.points, j, x, work.row)
     for o in range(out.shape[0]):
         out[o] = _predict(rule, state, work, j, o, False)
@@ -338,7 +333,7 @@ def _score(rule, state, work, x, out):
 
 @step.register(PROSNKONSRule)
 def _step(rule, state, work, x, y, weight, out):
-    j, row = state.counts[1], work.row
+    j, row = state.counts[_MEMBERS], work.row
     learns = weight != 0.0
     grows = learns and j < rule.max_points
     if grows:
@@ -363,7 +358,7 @@ def _step(rule, state, work, x, y, weight, out):
             f = out[o] if s == 0.0 else 0.0
             gain = weight * slope(rule.loss, f * (1.0 - rule.rounding), y[o])  # g = gain phi
             if gain != 0.0:
-                _newton_step(rule, state, work, o, gain)
+                _newton_step(rule, state, work, o, gain, weight * slope(rule.loss, 0.0, y[o]))
 
 
 @njit
@@ -395,10 +390,11 @@ def _draw(rule, state, work, j, k_xx):
         store_block(fma(load(state.s, i), load(work.row, i), splat(0.0)), work.v, i)
     residual = max(k_xx - forward(state.ridge, j, work.v, work.f), 0.0)
     p = 1.0 if j == 0 else min(rule.factor * residual / (rule.gamma + residual), 1.0)
-    if not (uniform(state.random) < p and p > _SMALLEST_P and abs(k_xx) <= _LARGEST):
+    if not (uniform(state.random) < p and p > _SMALLEST_P):
         return 0.0
     backward(state.ridge, j, work.f, work.u)
-    if not size(work.u, j) <= _LARGEST:
+    if not (abs(k_xx) <= _LARGEST and size(work.u, j) <= _LARGEST):
+        state.counts[MENDS] += 1
         return 0.0
     return 1.0 / math.sqrt(p) if rule.root_weights else 1.0 / p
 
@@ -417,19 +413,29 @@ def _join(rule, state, work, j, k_xx, s):
     border(state.triangle, j, u, pivot if independent else 0.0)
     state.s[j] = s
     row[j] = k_xx
-    state.counts[1] = j + 1
-    scale = 1.0 / math.sqrt(rule.alpha)
+    state.counts[_MEMBERS] = j + 1
     for o in range(state.a.shape[0]):
-        for i in range(j + 1):
-            state.a[o, i] = 0.0
-            for m in range(i + 1):
-                state.newton[o, i, m] = scale * state.triangle[i, m]
+        _start_anew(rule, state, o)
 
 
 @njit
-def _newton_step(rule, state, work, o, gain):
-    """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g."""
-    j = state.counts[1]
+def _start_anew(rule, state, o):
+    """Output o has w = 0 and A = alpha I."""
+    scale = 1.0 / math.sqrt(rule.alpha)
+    for i in range(state.counts[_MEMBERS]):
+        state.a[o, i] = 0.0
+        for m in range(i + 1):
+            state.newton[o, i, m] = scale * state.triangle[i, m]
+
+
+@njit
+def _newton_step(rule, state, work, o, gain, fresh):
+    """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g.
+
+    A step beyond all bounds is left out; where a new start, with the gain `fresh`, could take it,
+    the output starts anew.
+    """
+    j = state.counts[_MEMBERS]
     q = forward(state.newton[o], j, work.row, work.f)
     c = rule.curvature * gain * gain
     move = -gain / (1.0 + c * q)
@@ -438,4 +444,6 @@ def _newton_step(rule, state, work, o, gain):
             absorb(state.newton[o], j, work.f, work.u, c)
             add_multiple(state.a[o], work.u, move)
     else:
-        state.counts[2] += 1
+        state.counts[MENDS] += 1
+        if rule.curvature * fresh * fresh * (1.0 + size(work.row, j)) < _LARGEST:
+            _start_anew(rule, state, o)

@@ -16,6 +16,7 @@ from forks._random import integer
 from forks._rows import Points, store
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.learners._expansion import (
+    POINTS,
     BudgetedExpansion,
     drop,
     expand,
@@ -30,7 +31,7 @@ from forks.typing import Counter, Vector
 class RBPState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (2,)  the event, never raised; n
+    counts: Counter  # (3,)  the event, never raised; mends, of which it needs none; n
     points: Points  # (d, budget)
     alpha: Vector  # (budget,)
     random: Counter  # (1,)  generator
@@ -89,18 +90,18 @@ score.register(RBPRule)(expansion_score)
 
 @step.register(RBPRule)
 def _step(rule, state, work, x, y, weight, out):
-    n = state.counts[1]
+    n = state.counts[POINTS]
     out[0] = expand(rule.kernel, state.points, n, state.alpha, x, work.row)
     if weight == 0.0 or not is_mistake(out[0], y[0]):
         return
     slot = n
     if n < rule.budget:
-        state.counts[1] = n + 1
+        state.counts[POINTS] = n + 1
     else:
         slot = integer(state.random, n)
         if not rule.insert_when_full:
             drop(state.points, state.alpha, slot, n)
-            state.counts[1] = n - 1
+            state.counts[POINTS] = n - 1
             return
     store(x, state.points, slot)
     state.alpha[slot] = weight * y[0]

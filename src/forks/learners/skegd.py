@@ -45,6 +45,7 @@ class SkeGDState(NamedTuple):
     counts: Counter  # see `forks.learners._stage_one`
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
+    spare: Points  # (d, 1)  room to compare a row with itself
     map: FeatureMap
     w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
 
@@ -200,7 +201,8 @@ class SkeGD(SketchedLearner):
     def _before(self, state: SkeGDState, x: Vector) -> Vector:
         """Scores of x in the old map."""
         phi = self._features(state.map, x.reshape(1, -1))[0]
-        return np.asarray(state.w[:, : phi.shape[0]] @ phi)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(state.w[:, : phi.shape[0]] @ phi)
 
     def _after(self, state: SkeGDState, x: Vector, before: Vector) -> None:
         if self.on_update == "point":
@@ -272,4 +274,4 @@ def _feature_round(rule, state, work, x, y, weight, out):
             counts[COUNT.event] = UPDATE
             return
     step_size, phi = rule.step_size, work.phi
-    counts[COUNT.refused] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)
+    counts[COUNT.mends] += linear_step(rule.loss, step_size, state.w, phi, y, weight, out)

@@ -35,14 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forks._jit import njit
-from forks._memory import (
-    Memory,
-    allocate,
-    claimed_shape,
-    compiled_viewer,
-    grown,
-    viewer,
-)
+from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
 from forks._random import uniform
 from forks._rows import Points, point_shapes, store
 from forks._simd import padded
@@ -52,6 +45,7 @@ from forks.learners._expansion import compare, finite_or_zero
 from forks.learners._protocol import (
     EVENT,
     MANY,
+    MENDS,
     RESUME,
     Learner,
     Limit,
@@ -62,7 +56,7 @@ from forks.learners._protocol import (
     workspace,
 )
 from forks.linalg.triangle import backward, border, forward
-from forks.linalg.vectors import dot, size
+from forks.linalg.vectors import clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.typing import Counter, Matrix, Vector
 
@@ -143,9 +137,9 @@ class SketchedKONS(Learner):
         capacity = view.a.shape[0]
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("number of points", view.counts[1], 0, capacity),
-            Limit("number of rounds in A", view.counts[2], 0, view.members.shape[0]),
-            Limit("number of refused steps", view.counts[3], 0, MANY),
+            Limit("mends", view.counts[MENDS], 0, MANY),
+            Limit("number of points", view.counts[_POINTS], 0, capacity),
+            Limit("number of rounds in A", view.counts[_ROUNDS], 0, view.members.shape[0]),
             Limit("members", view.members, 0, capacity - 1),
         ]
 
@@ -163,15 +157,15 @@ class SketchedKONS(Learner):
         """Double the room for points, or for rounds in A, or both."""
         d, capacity = view.points.columns.shape[0], view.a.shape[0]
         room = view.triangle.shape[0]
-        capacity *= 2 if view.counts[1] == capacity else 1
-        room *= 2 if view.counts[2] == room else 1
+        capacity *= 2 if view.counts[_POINTS] == capacity else 1
+        room *= 2 if view.counts[_ROUNDS] == room else 1
         memory = grown(SketchedKONSState, view, _shapes(d, capacity, room))
         state_of(memory).counts[EVENT] = 0
         return memory
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points of the expansion, those of the rounds in A among them."""
-        return int(state_of(memory).counts[1])
+        return int(state_of(memory).counts[_POINTS])
 
 
 class SketchedKONSRule(NamedTuple):
@@ -189,7 +183,7 @@ class SketchedKONSRule(NamedTuple):
 class SketchedKONSState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use, members [:m] are the rounds in A."""
 
-    counts: Counter  # (4,)  the event, which asks for room; n; m; steps that were not finite
+    counts: Counter  # (4,)  the event, which asks for room; mends; n; m
     points: Points  # (d, capacity)
     a: Vector  # (padded(capacity),)
     members: Counter  # (room,)  their points
@@ -211,9 +205,10 @@ class SketchedKONSWork(NamedTuple):
 
 
 _FULL = 1  # the event
+_POINTS, _ROUNDS = 2, 3  # where `counts` holds n and m
 _FIRST_CAPACITY, _FIRST_ROOM = 64, 32
 _LARGEST = 1e75  # rounds with larger numbers, of polynomials of huge features, teach nothing
-_ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi is rounding
+_ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi, or pivot, is rounding
 
 state_of = viewer(SketchedKONSState)
 attach.register(SketchedKONSRule)(compiled_viewer(SketchedKONSState))
@@ -247,7 +242,7 @@ def _workspace(rule, state, scratch):
 
 @score.register(SketchedKONSRule)
 def _score(rule, state, work, x, out):
-    n = state.counts[1]
+    n = state.counts[_POINTS]
     compare(rule.kernel, state.points, n, x, work.row)
     z = finite_or_zero(dot(state.a, work.row, n))
     out[0] = min(max(z, -rule.clip), rule.clip)
@@ -255,7 +250,7 @@ def _score(rule, state, work, x, out):
 
 @step.register(SketchedKONSRule)
 def _step(rule, state, work, x, y, weight, out):
-    n, m, row = state.counts[1], state.counts[2], work.row
+    n, m, row = state.counts[_POINTS], state.counts[_ROUNDS], work.row
     learns = weight != 0.0
     if learns:
         if n == state.a.shape[0] or m == state.triangle.shape[0]:
@@ -271,72 +266,88 @@ def _step(rule, state, work, x, y, weight, out):
     if learns:
         gain = weight * slope(rule.loss, out[0], y[0])  # g = gain phi
         if gain != 0.0 or z != out[0]:
-            _learn(rule, state, work, k_xx, z - out[0], gain)
+            fresh = weight * slope(rule.loss, 0.0, y[0])
+            _learn(rule, state, work, k_xx, z - out[0], gain, fresh)
 
 
 @njit
-def _learn(rule, state, work, k_xx, excess, gain):
+def _learn(rule, state, work, k_xx, excess, gain, fresh):
     """Make the projection, which takes `excess` off the score of x, and the Newton step.
 
     Both move w along A^-1 phi = (phi - Psi u) / alpha, u = M^-1 Psi'phi.
+
+    A step beyond all bounds is left out. Whose fault it is starts anew: w = 0 if the gain `fresh`
+    of a new start would do, A = alpha I if the systems cannot be solved.
     """
-    n, m = state.counts[1], state.counts[2]
+    n, m = state.counts[_POINTS], state.counts[_ROUNDS]
     v, f, u = work.v, work.f, work.u
     _gather(state, state.c, work.row, m, v)
     inside = forward(state.triangle, m, v, f)
     c = rule.scale * gain
-    if not (abs(k_xx) <= _LARGEST and inside <= _LARGEST and max(abs(gain), abs(c)) <= _LARGEST):
-        state.counts[3] += 1
+    if not (abs(k_xx) <= _LARGEST and max(abs(gain), abs(c)) <= _LARGEST):
+        state.counts[MENDS] += 1
+        if abs(k_xx) <= _LARGEST and (1.0 + rule.scale) * abs(fresh) <= _LARGEST:
+            clear(state.a)
         return
     left = k_xx - inside
     if left <= _ROUNDING * k_xx:
         left = 0.0
     q = left / rule.alpha  # phi'A^-1 phi
     backward(state.triangle, m, f, u)
-    if not size(u, m) <= _LARGEST:
-        state.counts[3] += 1
+    solved = inside <= _LARGEST and size(u, m) <= _LARGEST
+    sampled = False
+    if solved and c != 0.0 and k_xx > 0.0:
+        solved, sampled = _sampled(rule, state, work, c, k_xx)
+    if not solved:
+        state.counts[MENDS] += 1
+        state.counts[_ROUNDS] = 0
         return
-    sampled = c != 0.0 and k_xx > 0.0 and _sampled(rule, state, work, c, k_xx)
     move = -gain / (1.0 + c * c * q) if sampled else -gain  # A^-1 phi shrinks when A gets g g'
     if excess != 0.0 and q > 0.0:
         move -= excess / q
     move /= rule.alpha
     if not abs(move) <= _LARGEST:
-        state.counts[3] += 1
+        state.counts[MENDS] += 1
+        clear(state.a)
         return
     for i in range(m):
         state.a[state.members[i]] -= move * state.c[i] * u[i]
     state.a[n] = move
-    state.counts[1] = n + 1
+    state.counts[_POINTS] = n + 1
     if sampled:
         for i in range(m):
             u[i] *= c
-        border(state.triangle, m, u, rule.alpha + c * c * left)
+        pivot = max(rule.alpha + c * c * left, _ROUNDING * c * c * k_xx)
+        border(state.triangle, m, u, pivot)
         state.members[m] = n
         state.c[m] = c
-        state.counts[2] = m + 1
+        state.counts[_ROUNDS] = m + 1
 
 
 @njit
 def _sampled(rule, state, work, c, k_xx):
-    """Draw whether psi = c phi enters A; if so, Kbar gets it, with its weight."""
+    """Draw whether psi = c phi enters A; if so, Kbar gets it, with its weight.
+
+    Returns whether the system of Kbar could be solved, and the outcome of the draw.
+    """
     if rule.gamma == 1.0:  # KONS asks nobody
-        return True
-    m = state.counts[2]
+        return True, True
+    m = state.counts[_ROUNDS]
     _gather(state, state.weighted, work.row, m, work.v)
     residual = c * c * max(k_xx - forward(state.ridge, m, work.v, work.f), 0.0)
     p = max(rule.gamma, min(rule.factor * residual / (rule.alpha + residual), 1.0))
     if uniform(state.random) >= p:
-        return False
+        return True, False
     backward(state.ridge, m, work.f, work.r)
     if not size(work.r, m) <= _LARGEST:
-        return False
+        return False, False
     s = 1.0 / math.sqrt(p)
     for i in range(m):
         work.r[i] *= s * c
-    border(state.ridge, m, work.r, rule.alpha + s * s * residual)
+    pivot = max(rule.alpha + s * s * residual, _ROUNDING * s * s * c * c * k_xx)
+    border(state.ridge, m, work.r, pivot)
     state.weighted[m] = s * c
-    return True
+    return True, True
 
 
 @njit

@@ -1,6 +1,6 @@
 """Vectors of whole blocks, zero beyond their length, in compiled code."""
 
-from forks._jit import finite, njit
+from forks._jit import njit
 from forks._simd import LANES, absolute, fma, load, splat, store, total
 
 
@@ -30,6 +30,7 @@ def add_multiple(w, u, amount):
 
 
 @njit
-def stays_finite(w, u, amount):
-    """Is w + amount u finite, with room for sums of its entries?"""
-    return finite(size(w, w.shape[0]) + abs(amount) * size(u, w.shape[0]))
+def clear(w):
+    """W = 0."""
+    for i in range(w.shape[0]):
+        w[i] = 0.0
