@@ -153,6 +153,7 @@ def test_what_would_not_be_finite_is_left_out():
     assert (state.counts[COUNT.stored], state.counts[COUNT.refused]) == (0, 1)
     for row in (x, z, x + z, x):  # coefficients of 5e307, times eigenvalues' roots of 1e60
         engine.learn_one(row, 1e306)
+    state = learner.view(engine.memory)
     assert state.counts[COUNT.stage] == 2
     assert state.counts[COUNT.refused] > 1
     assert np.isfinite(state.w).all()
