@@ -29,13 +29,8 @@ each row would do, bit for bit. Frames are those that River takes: pandas, and w
 later also polars and pyarrow.
 """
 
-import copy
-import logging
-import math
-import sys
-import threading
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -44,142 +39,27 @@ try:
 except ImportError as error:
     raise ImportError("forks.compat.river needs River: pip install forks[river]") from error
 
-from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
-from forks.compat._index import FeatureIndex
+from forks.compat._frames import frame_like, series_like, values_of
+from forks.compat._model import (
+    KernelModel,
+    check_label,
+    label_targets,
+    number_of,
+    plain_label,
+    probability_of,
+    weight_of,
+)
 from forks.learners import FORKS, Adaptive
 from forks.learners._checks import whole
 from forks.learners._engine import Engine
-from forks.learners._group import EngineGroup, engine_for
-from forks.learners._protocol import Learner
+from forks.learners._group import EngineGroup
 from forks.losses import SquaredError
-from forks.typing import Matrix, Vector
+from forks.typing import Matrix
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
-logger = logging.getLogger("forks")
 
-
-class _KernelModel:
-    """What the three models share: the border between named features and the engine."""
-
-    _task: ClassVar[str]
-    _default: ClassVar[Learner]
-
-    learner: Any
-    max_features: int
-    seed: int | None
-
-    def _start(self, learner: Any, max_features: int, seed: int | None) -> None:
-        self.learner = learner
-        self.max_features = max_features
-        self.seed = seed
-        self._check_learner()
-        whole("max_features", max_features, 1)
-        self._lock = threading.RLock()
-        self._index = FeatureIndex(int(max_features))
-        self._engine: Any = None
-        self._engine_width = -1  # of rows that it has been made or grown for
-        self._y_name: Any = None
-
-    def _check_learner(self) -> None:
-        learner = self._configuration
-        if not isinstance(learner, Learner):
-            raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
-        if self._task not in learner.tasks:
-            raise ValueError(f"learner must be one for {self._task}, got {learner!r}")
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            state = self.__dict__.copy()
-            del state["_lock"]
-            for name in ("_index", "_engine"):  # which another thread may change from now on
-                state[name] = copy.copy(state[name])
-            return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-
-    @property
-    def _configuration(self) -> Any:
-        return self._default if self.learner is None else self.learner
-
-    def _fitted_engine(self, n_outputs: int) -> Any:
-        """Return the engine, made or grown to the width of rows and the number of outputs.
-
-        Names and labels are noted before this, so it may be what an interrupt has left undone.
-        """
-        width, engine = self._index.width, self._engine
-        if engine is None:
-            rng = np.random.default_rng(self.seed)
-            engine = self._new_engine(width, n_outputs, rng)
-            if logger.isEnabledFor(logging.INFO) and not engine.compiled:
-                logger.info("compiling for %s, once per machine", engine.rule)
-            self._engine = engine
-        if engine.n_features != width:
-            engine.widen(width)
-        if engine.n_outputs != n_outputs:
-            engine.add_outputs(n_outputs)
-        self._engine_width = width
-        return engine
-
-    def _scoring_engine(self) -> Any:
-        """Return the engine for rows of the width of now, or None before the first label."""
-        if self._engine is not None and self._engine_width != self._index.width:
-            return self._fitted_engine(1)
-        return self._engine
-
-    def _new_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
-        return engine_for(self._configuration, width, n_outputs, rng)
-
-    def _rows(self, X: Any) -> Matrix:
-        """Make the rows of a frame; names without a column are left out."""
-        columns = self._index.columns
-        rows = np.zeros((len(X), self._index.width))
-        for place, name in enumerate(column_names(X)):
-            if name in columns:
-                rows[:, columns[name]] = numbers_of(X, place, name)
-        return rows
-
-    def _learn_many(
-        self, X: Any, targets: Matrix, w: Any, accept: Callable[[], None] = lambda: None
-    ) -> None:
-        """Check everything, then learn: an error leaves the model as it was."""
-        names = column_names(X)
-        if len(set(names)) != len(names):
-            raise ValueError(f"X has columns of the same name: {names!r}")
-        if targets.shape[0] != len(X):
-            raise ValueError(f"X has {len(X)} rows, but y has {targets.shape[0]}")
-        weights = _weights(w, len(X))
-        numbers = [numbers_of(X, place, name) for place, name in enumerate(names)]
-        if len(X) == 0:
-            return
-        accept()  # the labels
-        self._index.learn(names)
-        rows = np.zeros((len(X), self._index.width))
-        for name, values in zip(names, numbers, strict=True):
-            if name in self._index.columns:
-                rows[:, self._index.columns[name]] = values
-        self._fitted_engine(targets.shape[1]).learn(rows, targets, weights)
-
-    @property
-    def n_points(self) -> int:
-        """Points that the model stores now."""
-        return 0 if self._engine is None else int(self._engine.stored_points)
-
-    @property
-    def n_features(self) -> int:
-        """Names of features that have a column."""
-        return len(self._index.columns)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        names = self._index.columns
-        parts: list[Any] = [self, self.__dict__, names, *names]
-        size = sum(sys.getsizeof(part) for part in parts)
-        return size + (0 if self._engine is None else int(self._engine.state_bytes))
-
-
-class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
+class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     """Classifier for two classes, over any learner.
 
     Parameters
@@ -229,9 +109,9 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         with self._lock:
             targets = self._targets
             if y not in targets:
-                targets = _with_label(targets, y)
+                targets = label_targets(targets, y)
             if w != 1.0:
-                w = _weight(w)
+                w = weight_of(w)
             row = self._index.row(x, True)
             if targets is not self._targets:
                 self._set_targets(targets)
@@ -261,7 +141,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             if engine is None:
                 return {negative: 0.5, positive: 0.5}
             score = engine.one_row(self._index.row(x))
-            p = float(_probability(self._configuration, np.array([[score]]))[0, 0])
+            p = float(probability_of(self._configuration, np.array([[score]]))[0, 0])
             return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -271,7 +151,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             known = self._targets
             for label in labels:
                 if label not in known:
-                    known = _with_label(known, label)
+                    known = label_targets(known, label)
 
             def accept() -> None:
                 self._set_targets(known)
@@ -300,7 +180,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
             if engine is None:
                 p = np.full(len(X), 0.5)
             else:
-                p = _probability(self._configuration, engine.predict(self._rows(X))[:, 0])
+                p = probability_of(self._configuration, engine.predict(self._rows(X))[:, 0])
             if negative is positive:
                 return frame_like({negative: np.ones(len(X))}, X)
             return frame_like({negative: 1.0 - p, positive: p}, X)
@@ -315,7 +195,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         self.__dict__.update(_targets=targets, _answers=answers)  # in one step
 
 
-class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
+class KernelMulticlassClassifier(KernelModel, base.MiniBatchClassifier):
     """Classifier for any number of classes, which may appear over time, over any learner.
 
     Parameters
@@ -378,10 +258,10 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
         return (Engine if learner.multi_output else EngineGroup)(learner, width, 1, rng)
 
     def _with_label(self, known: dict[Hashable, int], y: Any) -> dict[Hashable, int]:
-        _check_label(y)
+        check_label(y)
         if len(known) == self.max_classes:
             raise ValueError(f"y is {y!r}, one more label than max_classes={self.max_classes}")
-        return {**known, _plain_label(y): len(known)}
+        return {**known, plain_label(y): len(known)}
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its label; `w` is a factor of its loss."""
@@ -390,7 +270,7 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
             if y not in outputs:
                 outputs = self._with_label(outputs, y)
             if w != 1.0:
-                w = _weight(w)
+                w = weight_of(w)
             row = self._index.row(x, True)
             self._outputs = outputs
             engine = self._fitted_engine(len(outputs) + 1)
@@ -467,13 +347,13 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
 
     def _shares(self, scores: Matrix) -> Matrix:
         """Scale the probabilities of the labels, each by itself, to sum to one."""
-        p = _probability(self._configuration, scores[:, :-1])
+        p = probability_of(self._configuration, scores[:, :-1])
         sums = p.sum(axis=1, keepdims=True)
         even = np.full_like(p, 1.0 / p.shape[1])
         return np.divide(p, sums, out=even, where=sums > 0.0)
 
 
-class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
+class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     """Regressor over any learner.
 
     Parameters
@@ -519,9 +399,9 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its target; `w` is a factor of its loss."""
         with self._lock:
-            target = _number(y)
+            target = number_of(y)
             if w != 1.0:
-                w = _weight(w)
+                w = weight_of(w)
             row = self._index.row(x, True)
             engine = self._engine
             if self._engine_width != self._index.width:
@@ -543,7 +423,7 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
         def accept() -> None:
             self._y_name = getattr(y, "name", None)
 
-        targets = np.array([_number(value) for value in values_of(y)]).reshape(-1, 1)
+        targets = np.array([number_of(value) for value in values_of(y)]).reshape(-1, 1)
         with self._lock:
             self._learn_many(X, targets, w, accept)
 
@@ -555,64 +435,3 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
             if engine is not None:
                 scores = engine.predict(self._rows(X))[:, 0]
             return series_like(scores, X, self._y_name)
-
-
-def _probability(learner: Learner, scores: Any) -> Any:
-    p = learner.probability(scores)
-    return 0.5 * (1.0 + np.tanh(0.5 * scores)) if p is None else p
-
-
-def _with_label(targets: dict[Hashable, float], y: Any) -> dict[Hashable, float]:
-    """Give the targets with one for a new label."""
-    _check_label(y)
-    if isinstance(y, bool | np.bool_) and not targets:
-        return {False: -1.0, True: 1.0}
-    if len(targets) == 2:
-        raise ValueError(
-            f"y is {y!r}, a third label beside {list(targets)}: KernelMulticlassClassifier is for "
-            "more than two"
-        )
-    if targets:
-        return {**targets, _plain_label(y): -next(iter(targets.values()))}
-    positive = isinstance(y, int | float | np.number) and y > 0
-    return {_plain_label(y): 1.0 if positive else -1.0}
-
-
-def _check_label(y: Any) -> None:
-    if y is None or y != y:
-        raise ValueError(f"y must be a label, got {y!r}")
-
-
-def _plain_label(y: Any) -> Any:
-    return y.item() if isinstance(y, np.generic) else y
-
-
-def _number(y: Any) -> float:
-    try:
-        number = float(y)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(y, str) or not math.isfinite(number):
-        raise ValueError(f"y must be a finite number, got {y!r}")
-    return number
-
-
-def _weight(w: Any) -> float:
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not 0.0 <= weight < math.inf:
-        raise ValueError(f"w must be a finite number and not negative, got {w!r}")
-    return weight
-
-
-def _weights(w: Any, n: int) -> Vector | None:
-    if w is None:
-        return None
-    if np.ndim(w) == 0:
-        return np.full(n, _weight(w))
-    weights = np.array([_weight(value) for value in values_of(w)])
-    if len(weights) != n:
-        raise ValueError(f"X has {n} rows, but w has {len(weights)}")
-    return weights

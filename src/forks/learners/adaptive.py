@@ -390,8 +390,8 @@ class Adaptive(Learner):
     def handle(self, view: AdaptiveState, x: Vector) -> None:
         """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
         state, counts = view, view.counts
+        rounds = int(counts[COUNT.rounds])
         try:
-            rounds = int(counts[COUNT.rounds])
             changed = state.levels[LEVEL.watch] > _ALARM
             if changed:
                 rounds = self._take_rows_since_change(state)
@@ -402,12 +402,11 @@ class Adaptive(Learner):
                 self._lower_alpha(state, rounds)
         except np.linalg.LinAlgError:  # rounding has got the better of P: go on with the old alpha
             counts[COUNT.refused] += 1
-        finally:
-            state.levels[LEVEL.watch] = 0.0
-            state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
-            counts[COUNT.quiet] = counts[COUNT.rounds]
-            counts[COUNT.due] = self._next_due(rounds)
-            counts[COUNT.event] = RESUME
+        state.levels[LEVEL.watch] = 0.0
+        state.levels[LEVEL.tolerance] = min(0.5, max(0.0, 0.1 * math.log2(rounds / 128)))
+        counts[COUNT.quiet] = counts[COUNT.rounds]
+        counts[COUNT.due] = self._next_due(rounds)
+        counts[COUNT.event] = RESUME
 
     def _next_due(self, rounds: int) -> int:
         if rounds < self.buffer and not self.early:
