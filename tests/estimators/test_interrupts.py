@@ -137,6 +137,7 @@ def test_one_row_at_a_time_may_be_cut_anywhere():
         assert again.rounds == 80
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_real_interrupts():
     figures, places = random_interrupts(300)
     assert sum(figures.values()) == 300
@@ -145,6 +146,7 @@ def test_real_interrupts():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_many_real_interrupts():
     figures, _ = random_interrupts(3000, seed=1, rows=250)
     assert sum(figures.values()) == 3000

@@ -159,14 +159,9 @@ class Engine(Shared):
         return self.reading(self._state)
 
     def _state(self) -> dict[str, Any]:
-        live = self._live
-        return {
-            "learner": live.learner,
-            "n_features": live.n_features,
-            "n_outputs": live.n_outputs,
-            "rounds": self.rounds,
-            "memory": live.memory.copy(),  # other threads may go on learning
-        }
+        names = ("learner", "n_features", "n_outputs", "rounds")
+        state = {name: getattr(self, name) for name in names}
+        return {**state, "memory": self.memory.copy()}  # other threads may go on learning
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         clock = new_clock(kept["rounds"])
@@ -430,14 +425,12 @@ class Engine(Shared):
     @property
     def stored_points(self) -> int:
         """Points that the learner keeps now."""
-        live = self._live
-        return live.learner.stored_points(live.memory)
+        return self.learner.stored_points(self.memory)
 
     @property
     def rounds_since_switch(self) -> int | None:
         """Rounds of stage two, or None for a learner of one stage."""
-        live = self._live
-        return live.learner.rounds_since_switch(live.memory)
+        return self.learner.rounds_since_switch(self.memory)
 
     @property
     def state_bytes(self) -> int:
