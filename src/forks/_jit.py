@@ -64,19 +64,19 @@ class entry:
             index._source_stamp = PACKAGE_DIGEST
             self.stored = stored
 
-    def direct(self, *arguments: Any, parts: tuple[Any, ...] = ()) -> Callable[..., Any]:
-        """Compile for these arguments and give the way in that does not look at types again.
+    def direct(self, *arguments: Any) -> Callable[..., Any]:
+        """Compile for these arguments and return the way in that does not look at types again.
 
         Looking at the types of a nested tuple costs Python 3 microseconds a call. The caller must
-        hand over arguments of exactly these types from then on. `parts` are further ones that the
-        function was made for.
+        hand over arguments of exactly these types from then on.
         """
-        version: Any = self.over(*arguments, *parts)
+        version: Any = self.over(*arguments)
         if not JIT:
             return version
         signature = tuple(map(numba.typeof, arguments))
-        version.compile(signature)
-        return version.get_overload(signature)
+        if signature not in version.overloads:  # an interrupt may leave numba's own lock held
+            version.compile(signature)
+        return version.overloads[signature].entry_point
 
     def over(self, *parts: Any) -> Callable[..., Any]:
         """Give the stored version if all (nested) parts are types of this package."""

@@ -37,8 +37,14 @@ class Memory(NamedTuple):
         """Size in bytes."""
         return int(self.floats.nbytes + self.ints.nbytes)
 
+    @property
+    def event(self) -> Counter:
+        """Where a learner keeps its event code and counts: the first array of every state."""
+        counts: Counter = self.ints[self.ints[0] :]
+        return counts
+
     def copy(self) -> "Memory":
-        """Give an independent copy, placed in memory as `allocate` places it."""
+        """Return an independent copy, placed in memory as `allocate` places it."""
         floats = _aligned_zeros(self.floats.shape[0])
         floats[:] = self.floats
         return Memory(floats, self.ints.copy())

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from forks import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators._saved import as_bytes
 from forks.learners import BPAS, FORKS, KOGD
-from forks.learners._turns import Turns
+from forks.learners._lock import Lock
 from forks.linalg.threads import _libraries, one_thread
 from oracle_streams import made_up
 
@@ -132,30 +132,40 @@ def test_a_chunk_at_fault_does_not_disturb_predictions():
         failing.result()
 
 
-def test_turns():
-    """A writer waits for readers, goes before readers that come later, and may read itself."""
-    turns, order = Turns(), []
+def test_a_writer_waits_for_readers_and_goes_before_later_ones():
+    """And it may read itself, and write again, in its turn."""
+    lock, order = Lock(), []
     reading, release = threading.Event(), threading.Event()
 
-    def read_first():
-        with turns.reading():
-            reading.set()
-            release.wait()
-            order.append("first reader")
+    def read(name, wait=lambda: None):
+        lane = lock.lane()
+        while True:
+            with lane:
+                if lock.readable():
+                    reading.set()
+                    wait()
+                    order.append(name)
+                    return
+            with lock.alone:
+                lock.open()
 
     def write():
-        with turns.alone(), turns.reading(), turns.alone():
+        with lock.alone:
+            lock.claim()
+            with lock.alone:
+                lock.claim()
+                read("reader in its turn")
             order.append("writer")
 
-    def read_later():
-        with turns.reading():
-            order.append("later reader")
-
-    threads = [threading.Thread(target=target) for target in (read_first, write, read_later)]
+    threads = [
+        threading.Thread(target=read, args=["first reader", release.wait]),
+        threading.Thread(target=write),
+        threading.Thread(target=read, args=["later reader"]),
+    ]
     threads[0].start()
     reading.wait()
     threads[1].start()
-    while not turns._waiting:
+    while lock.writer is None:
         time.sleep(0.001)
     threads[2].start()
     time.sleep(0.02)
@@ -163,26 +173,39 @@ def test_turns():
     release.set()
     for thread in threads:
         thread.join()
-    assert order == ["first reader", "writer", "later reader"]
+    assert order == ["first reader", "reader in its turn", "writer", "later reader"]
+
+
+def test_two_threads_predict_at_the_same_time():
+    """Readers do not keep each other out: each waits in its turn for the other."""
+    engine = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50]).engine_
+    both = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(engine.reading, lambda: both.wait(timeout=20)) for _ in range(2)]:
+            done.result()
 
 
 def test_locks_are_not_copied():
     model = FORKSClassifier(budget=20).fit(X, Y)
-    with model.engine_.alone():
+    with model.engine_.lock.alone:
         for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model)):
             again.fit(X, Y)
-    assert again.engine_._turns is not model.engine_._turns
+    assert again.engine_.lock is not model.engine_.lock
 
 
 def test_an_interrupt_leaves_no_turn_open():
     """Ctrl-C at any moment of learning row by row: the model can be used afterwards."""
     engine = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50]).engine_
     rng = np.random.default_rng(0)
-    for _ in range(40):
-        timer = threading.Timer(rng.uniform(0.0, 0.01), signal.raise_signal, [signal.SIGINT])
-        with pytest.raises(KeyboardInterrupt):
-            learn_for_ever(engine, timer)
-        timer.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+    try:
+        for _ in range(40):
+            timer = threading.Timer(rng.uniform(0.0, 0.01), signal.raise_signal, [signal.SIGINT])
+            with pytest.raises(KeyboardInterrupt):
+                learn_for_ever(engine, timer)
+            timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(engine.predict, PROBE).result(timeout=20)
 

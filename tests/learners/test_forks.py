@@ -420,7 +420,7 @@ def test_a_map_beyond_repair_begins_again(part):
     with np.errstate(all="ignore"):
         scores = engine.learn(X[100:], targets[100:])
     assert np.isfinite(scores).all()
-    counts = view.hot.counts
+    counts = memory_of(engine.memory).hot.counts
     assert counts[COUNT.mends] == 1
     assert counts[COUNT.stage] == 2  # once more
     assert counts[COUNT.updates] >= 5

@@ -155,6 +155,7 @@ def test_what_is_beyond_all_bounds_is_left_out():
     for row in (x, z, x + z):  # coefficients of 5e149, times eigenvalues' roots of 1e60
         engine.learn_one(row, 1e306, 1e148)
     engine.learn_one(x, 1e306)
+    state = learner.view(engine.memory)
     assert state.counts[COUNT.stage] == 2
     assert state.counts[COUNT.mends] == 2
     assert 0.0 < np.abs(state.w).max() < 1e150

@@ -227,6 +227,8 @@ LONG_PARTS = (  # played only if asked for
         "without noise that are never learned. Rows are drawn off the clock.",
         lasting.measure,
         _figures.draw_lasting,
+    ),
+    Part(
         "stationary",
         "Streams without a change",
         "Every learner of the catalogue but the default one, with the catalogue's settings, and "

@@ -86,6 +86,7 @@ def _moments(engine: Engine, learner: FORKS, stream: Stream) -> dict[str, list[_
         engine.learn_one(x, y)
         if before is None:
             continue
+        counts = memory_of(engine.memory).hot.counts  # an event replaces the memory
         if early and counts[COUNT.stage] != 0:
             moments["switch"].append(_Moment(before, x, y))
         elif counts[COUNT.updates] > updates:

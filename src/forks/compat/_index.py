@@ -27,6 +27,9 @@ class FeatureIndex:
     Once there are `most` names, further ones are ignored: a learner scales, compares and weighs
     each column by itself, and names that share one would spoil it for each other.
 
+    What belongs together is replaced in one step (an update of the attributes): an interrupt cannot
+    leave half of it. Rows share one array, so threads must take turns.
+
     A row is made from a dict in one step if the last few had the same names, and not at all if the
     last one had the same values too; else name by name. What a dict does not have is 0.
 
@@ -37,28 +40,47 @@ class FeatureIndex:
     """
 
     def __init__(self, most: int) -> None:
-        self.most = most
-        self.columns: dict[Hashable, int] = {}
-        self.width = 0
-        self._prepare()
+        self.__dict__.update(most=most, **self._prepared({}, 0))
 
-    def _prepare(self) -> None:
-        self._bytes = bytearray(8 * self.width)  # numpy takes its time to hand out its memory
-        self._row = np.frombuffer(self._bytes).reshape(1, self.width)
-        self._write_all = struct.Struct(f"{self.width}d").pack_into
-        self._names: frozenset[Hashable] = frozenset()  # of the last dict made by name
-        self._again = 0  # times that they have come again
-        self._length = -1  # of a dict that takes one step: `_take` its values and `_write` them
-        self._take: Callable[[Mapping[Hashable, Any]], Sequence[Any]] = tuple
-        self._write = self._write_all
-        self._values: Sequence[Any] | None = None  # that are in the row
+    most: int
+    columns: dict[Hashable, int]
+    width: int
+
+    @staticmethod
+    def _prepared(columns: dict[Hashable, int], width: int) -> dict[str, Any]:
+        """Return the attributes for these columns."""
+        room = bytearray(8 * width)  # numpy takes its time to hand out its memory
+        write = struct.Struct(f"{width}d").pack_into
+        return {
+            "columns": columns,
+            "width": width,
+            "_bytes": room,
+            "_row": np.frombuffer(room).reshape(1, width),
+            "_write_all": write,
+            "_names": frozenset(),  # of the last dict made by name
+            "_again": 0,  # times that they have come again
+            "_length": -1,  # of a dict that takes one step: `_take` its values and `_write` them
+            "_take": tuple,
+            "_write": write,
+            "_values": None,  # that are in the row
+        }
+
+    _bytes: bytearray
+    _row: Matrix
+    _write_all: Callable[..., None]
+    _names: frozenset[Hashable]
+    _again: int
+    _length: int
+    _take: Callable[[Mapping[Hashable, Any]], Sequence[Any]]
+    _write: Callable[..., None]
+    _values: Sequence[Any] | None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("most", "columns", "width")}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept)
-        self._prepare()
+        columns, width = kept["columns"], kept["width"]
+        self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
     def knows_all(self, names: Iterable[Hashable]) -> bool:
         """Is there nothing to be learned from these names?"""
@@ -66,7 +88,7 @@ class FeatureIndex:
 
     def learn(self, names: Iterable[Hashable]) -> None:
         """Give columns to new names, as long as there is room."""
-        columns = self.columns
+        columns = self.columns.copy()
         for name in _sorted(name for name in names if name not in columns):
             if len(columns) == self.most:
                 logger.info("max_features=%d is reached: %r is ignored", self.most, name)
@@ -75,8 +97,10 @@ class FeatureIndex:
         needed = max(1, len(columns))
         if needed > self.width:
             more = needed // 8 if self.width > 0 else 0
-            self.width = min(needed + more, self.most)
-            self._prepare()
+            width = min(needed + more, self.most)
+            self.__dict__.update(self._prepared(columns, width))
+        else:
+            self.columns = columns
 
     def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Matrix:
         """Make the row of a dict, in an array that is written to again by the next call.
@@ -121,12 +145,16 @@ class FeatureIndex:
         """Make the step from a dict with these names, in the order of the columns, to a row."""
         columns = [self.columns[name] for name in names]
         gaps = np.diff([-1, *columns, self.width]) - 1  # columns without a value, before each
-        self._length = len(names)
-        self._write = struct.Struct("d".join(f"{8 * gap}x" for gap in gaps)).pack_into
+        write = struct.Struct("d".join(f"{8 * gap}x" for gap in gaps)).pack_into
+        take: Callable[[Mapping[Hashable, Any]], Sequence[Any]]
         if len(names) > 1:
-            self._take = itemgetter(*names)
+            take = itemgetter(*names)
         else:  # where an itemgetter gives no tuple
-            self._take = lambda x: tuple(x[name] for name in names)
+
+            def take(x: Mapping[Hashable, Any]) -> Sequence[Any]:
+                return tuple(x[name] for name in names)
+
+        self.__dict__.update(_length=len(names), _write=write, _take=take)
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
         values: list[Any] = [0.0] * self.width

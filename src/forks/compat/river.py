@@ -20,16 +20,17 @@ start (but for choices that a learner made by the scores that there were, as the
 its alpha). So classes cost what their scores cost and no more, the map, its curvature and its drift
 are those of all rows, and a class that comes late is not behind. At most `max_classes` may come.
 
+**Threads** may share a model: they take turns, since rows are made in one array. **Interrupts**
+(Ctrl-C) leave a model as after the last whole row; names and labels of the row at which it was cut
+may be known already.
+
 **Mini-batches** are learned row by row, in compiled code: `learn_many` does what `learn_one` on
 each row would do, bit for bit. Frames are those that River takes: pandas, and with River 0.26 or
 later also polars and pyarrow.
 """
 
-import logging
-import math
-import sys
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -38,117 +39,27 @@ try:
 except ImportError as error:
     raise ImportError("forks.compat.river needs River: pip install forks[river]") from error
 
-from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
-from forks.compat._index import FeatureIndex
+from forks.compat._frames import frame_like, series_like, values_of
+from forks.compat._model import (
+    KernelModel,
+    check_label,
+    label_targets,
+    number_of,
+    plain_label,
+    probability_of,
+    weight_of,
+)
 from forks.learners import FORKS, Adaptive
 from forks.learners._checks import whole
-from forks.learners._engine import Engine, EngineGroup, engine_for
-from forks.learners._protocol import Learner
+from forks.learners._engine import Engine
+from forks.learners._group import EngineGroup
 from forks.losses import SquaredError
-from forks.typing import Matrix, Vector
+from forks.typing import Matrix
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
-logger = logging.getLogger("forks")
 
-
-class _KernelModel:
-    """What the three models share: the border between named features and the engine."""
-
-    _task: ClassVar[str]
-    _default: ClassVar[Learner]
-
-    learner: Any
-    max_features: int
-    seed: int | None
-
-    def _start(self, learner: Any, max_features: int, seed: int | None) -> None:
-        self.learner = learner
-        self.max_features = max_features
-        self.seed = seed
-        self._check_learner()
-        whole("max_features", max_features, 1)
-        self._index = FeatureIndex(int(max_features))
-        self._engine: Any = None
-        self._y_name: Any = None
-
-    def _check_learner(self) -> None:
-        learner = self._configuration
-        if not isinstance(learner, Learner):
-            raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
-        if self._task not in learner.tasks:
-            raise ValueError(f"learner must be one for {self._task}, got {learner!r}")
-
-    @property
-    def _configuration(self) -> Any:
-        return self._default if self.learner is None else self.learner
-
-    def _fitted_engine(self, n_outputs: int) -> Any:
-        """Give the engine, made or grown to the width of rows and the number of outputs."""
-        width, engine = self._index.width, self._engine
-        if engine is None:
-            rng = np.random.default_rng(self.seed)
-            self._engine = engine = self._new_engine(width, n_outputs, rng)
-            if logger.isEnabledFor(logging.INFO) and not engine.compiled:
-                logger.info("compiling for %s, once per machine", engine.rule)
-        if engine.n_features != width:
-            engine.widen(width)
-        if engine.n_outputs != n_outputs:
-            engine.add_outputs(n_outputs)
-        return engine
-
-    def _new_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
-        return engine_for(self._configuration, width, n_outputs, rng)
-
-    def _rows(self, X: Any) -> Matrix:
-        """Make the rows of a frame; names without a column are left out."""
-        columns = self._index.columns
-        rows = np.zeros((len(X), self._index.width))
-        for place, name in enumerate(column_names(X)):
-            if name in columns:
-                rows[:, columns[name]] = numbers_of(X, place, name)
-        return rows
-
-    def _learn_many(
-        self, X: Any, targets: Matrix, w: Any, accept: Callable[[], None] = lambda: None
-    ) -> None:
-        """Check everything, then learn: an error leaves the model as it was."""
-        names = column_names(X)
-        if len(set(names)) != len(names):
-            raise ValueError(f"X has columns of the same name: {names!r}")
-        if targets.shape[0] != len(X):
-            raise ValueError(f"X has {len(X)} rows, but y has {targets.shape[0]}")
-        weights = _weights(w, len(X))
-        numbers = [numbers_of(X, place, name) for place, name in enumerate(names)]
-        if len(X) == 0:
-            return
-        accept()
-        self._index.learn(names)
-        rows = np.zeros((len(X), self._index.width))
-        for name, values in zip(names, numbers, strict=True):
-            if name in self._index.columns:
-                rows[:, self._index.columns[name]] = values
-        self._fitted_engine(targets.shape[1]).learn(rows, targets, weights)
-
-    @property
-    def n_points(self) -> int:
-        """Points that the model stores now."""
-        return 0 if self._engine is None else int(self._engine.stored_points)
-
-    @property
-    def n_features(self) -> int:
-        """Names of features that have a column."""
-        return len(self._index.columns)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        names = self._index.columns
-        parts: list[Any] = [self, self.__dict__, names, *names]
-        size = sum(sys.getsizeof(part) for part in parts)
-        return size + (0 if self._engine is None else int(self._engine.state_bytes))
-
-
-class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
+class KernelClassifier(KernelModel, base.MiniBatchClassifier):
     """Classifier for two classes, over any learner.
 
     Parameters
@@ -195,25 +106,27 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its label; `w` is a factor of its loss."""
-        targets = self._targets
-        if y not in targets:
-            targets = _with_label(targets, y)
-        if w != 1.0:
-            w = _weight(w)
-        row = self._index.row(x, True)
-        engine = self._engine
-        if engine is None or engine.n_features != self._index.width:
-            engine = self._fitted_engine(1)
-        if targets is not self._targets:
-            self._set_targets(targets)
-        engine.one_row(row, targets[y], w)
+        with self._lock:
+            targets = self._targets
+            if y not in targets:
+                targets = label_targets(targets, y)
+            if w != 1.0:
+                w = weight_of(w)
+            row = self._index.row(x, True)
+            if targets is not self._targets:
+                self._set_targets(targets)
+            engine = self._engine
+            if self._engine_width != self._index.width:
+                engine = self._fitted_engine(1)
+            engine.one_row(row, targets[y], w)
 
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, False."""
-        engine = self._engine
-        if engine is None:
-            return False
-        return self._answers[engine.one_row(self._index.row(x)) >= 0.0]
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return False
+            return self._answers[engine.one_row(self._index.row(x)) >= 0.0]
 
     def predict_proba_one(  # type: ignore[override]
         self, x: dict[Any, Any]
@@ -222,47 +135,55 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
 
         Of learners whose scores stand for no probability, the logistic function of the score.
         """
-        negative, positive = self._answers
-        if self._engine is None:
-            return {negative: 0.5, positive: 0.5}
-        score = self._engine.one_row(self._index.row(x))
-        p = float(_probability(self._configuration, np.array([[score]]))[0, 0])
-        return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
+        with self._lock:
+            negative, positive = self._answers
+            engine = self._scoring_engine()
+            if engine is None:
+                return {negative: 0.5, positive: 0.5}
+            score = engine.one_row(self._index.row(x))
+            p = float(probability_of(self._configuration, np.array([[score]]))[0, 0])
+            return {negative: 1.0} if negative is positive else {negative: 1.0 - p, positive: p}
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame and their labels, in their order, as `learn_one` would."""
-        labels, known = values_of(y), self._targets
-        for label in labels:
-            if label not in known:
-                known = _with_label(known, label)
+        labels = values_of(y)
+        with self._lock:
+            known = self._targets
+            for label in labels:
+                if label not in known:
+                    known = label_targets(known, label)
 
-        def accept() -> None:
-            self._set_targets(known)
-            self._y_name = getattr(y, "name", None)
+            def accept() -> None:
+                self._set_targets(known)
+                self._y_name = getattr(y, "name", None)
 
-        targets = np.array([known[label] for label in labels]).reshape(-1, 1)
-        self._learn_many(X, targets, w, accept)
+            targets = np.array([known[label] for label in labels]).reshape(-1, 1)
+            self._learn_many(X, targets, w, accept)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the labels of the rows of a frame; a series of the same kind."""
-        negative, positive = self._answers
-        if self._engine is None:
-            labels = [False] * len(X)
-        else:
-            scores = self._engine.predict(self._rows(X))[:, 0]
-            labels = [positive if score >= 0.0 else negative for score in scores]
-        return series_like(labels, X, self._y_name)
+        with self._lock:
+            negative, positive = self._answers
+            engine = self._scoring_engine()
+            if engine is None:
+                labels = [False] * len(X)
+            else:
+                scores = engine.predict(self._rows(X))[:, 0]
+                labels = [positive if score >= 0.0 else negative for score in scores]
+            return series_like(labels, X, self._y_name)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probabilities of the rows of a frame; a frame with a column per label."""
-        negative, positive = self._answers
-        if self._engine is None:
-            p = np.full(len(X), 0.5)
-        else:
-            p = _probability(self._configuration, self._engine.predict(self._rows(X))[:, 0])
-        if negative is positive:
-            return frame_like({negative: np.ones(len(X))}, X)
-        return frame_like({negative: 1.0 - p, positive: p}, X)
+        with self._lock:
+            negative, positive = self._answers
+            engine = self._scoring_engine()
+            if engine is None:
+                p = np.full(len(X), 0.5)
+            else:
+                p = probability_of(self._configuration, engine.predict(self._rows(X))[:, 0])
+            if negative is positive:
+                return frame_like({negative: np.ones(len(X))}, X)
+            return frame_like({negative: 1.0 - p, positive: p}, X)
 
     def _set_targets(self, targets: dict[Hashable, float]) -> None:
         """Set the targets of the labels, and the labels that stand for -1 and +1.
@@ -270,11 +191,11 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):
         Those are the same one twice while there is only one.
         """
         negative, *others = sorted(targets, key=targets.__getitem__)
-        self._targets = targets
-        self._answers = negative, others[0] if others else negative
+        answers = negative, others[0] if others else negative
+        self.__dict__.update(_targets=targets, _answers=answers)  # in one step
 
 
-class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
+class KernelMulticlassClassifier(KernelModel, base.MiniBatchClassifier):
     """Classifier for any number of classes, which may appear over time, over any learner.
 
     Parameters
@@ -337,31 +258,34 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
         return (Engine if learner.multi_output else EngineGroup)(learner, width, 1, rng)
 
     def _with_label(self, known: dict[Hashable, int], y: Any) -> dict[Hashable, int]:
-        _check_label(y)
+        check_label(y)
         if len(known) == self.max_classes:
             raise ValueError(f"y is {y!r}, one more label than max_classes={self.max_classes}")
-        return {**known, _plain_label(y): len(known)}
+        return {**known, plain_label(y): len(known)}
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its label; `w` is a factor of its loss."""
-        outputs = self._outputs
-        if y not in outputs:
-            outputs = self._with_label(outputs, y)
-        if w != 1.0:
-            w = _weight(w)
-        row = self._index.row(x, True)
-        engine = self._fitted_engine(len(outputs) + 1)
-        self._outputs = outputs
-        target = np.full(len(outputs) + 1, -1.0)
-        target[outputs[y]] = 1.0
-        engine.one_row(row, target, w)
+        with self._lock:
+            outputs = self._outputs
+            if y not in outputs:
+                outputs = self._with_label(outputs, y)
+            if w != 1.0:
+                w = weight_of(w)
+            row = self._index.row(x, True)
+            self._outputs = outputs
+            engine = self._fitted_engine(len(outputs) + 1)
+            target = np.full(len(outputs) + 1, -1.0)
+            target[outputs[y]] = 1.0
+            engine.one_row(row, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the label of a dict of features: before the first label, None."""
-        if self._engine is None:
-            return None
-        scores = self._engine.one_row(self._index.row(x))
-        return self._labels()[int(scores[0, :-1].argmax())]
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return None
+            scores = engine.one_row(self._index.row(x))
+            return self._labels()[int(scores[0, :-1].argmax())]
 
     def predict_proba_one(  # type: ignore[override]
         self, x: dict[Any, Any]
@@ -370,52 +294,66 @@ class KernelMulticlassClassifier(_KernelModel, base.MiniBatchClassifier):
 
         Each has its own yes-or-no probability; they are scaled to sum to one.
         """
-        if self._engine is None:
-            return {}
-        shares = self._shares(self._engine.one_row(self._index.row(x)))[0]
-        return dict(zip(self._outputs, shares.tolist(), strict=True))
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return {}
+            shares = self._shares(engine.one_row(self._index.row(x)))[0]
+            return dict(zip(self._outputs, shares.tolist(), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame and their labels, in their order, as `learn_one` would."""
-        labels, known = values_of(y), self._outputs
-        for label in labels:
-            if label not in known:
-                known = self._with_label(known, label)
+        labels = values_of(y)
+        with self._lock:
+            known = self._outputs
+            for label in labels:
+                if label not in known:
+                    known = self._with_label(known, label)
 
-        def accept() -> None:
-            self._outputs, self._y_name = known, getattr(y, "name", None)
+            def accept() -> None:
+                self._outputs = known
+                self._y_name = getattr(y, "name", None)
 
-        targets = np.full((len(labels), len(known) + 1), -1.0)
-        targets[np.arange(len(labels)), [known[label] for label in labels]] = 1.0
-        self._learn_many(X, targets, w, accept)
+            targets = np.full((len(labels), len(known) + 1), -1.0)
+            targets[np.arange(len(labels)), [known[label] for label in labels]] = 1.0
+            self._learn_many(X, targets, w, accept)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the labels of the rows of a frame; a series of the same kind."""
-        if self._engine is None:
-            return series_like([None] * len(X), X, self._y_name)
-        scores = self._engine.predict(self._rows(X))[:, :-1]
-        names = self._labels()
-        return series_like([names[i] for i in scores.argmax(axis=1)], X, self._y_name)
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return series_like([None] * len(X), X, self._y_name)
+            scores = engine.predict(self._rows(X))[:, :-1]
+            names = self._labels()
+            return series_like([names[i] for i in scores.argmax(axis=1)], X, self._y_name)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probabilities of the rows of a frame; a frame with a column per label."""
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return frame_like({}, X)
+            shares = self._shares(engine.predict(self._rows(X)))
+            return frame_like(dict(zip(self._outputs, shares.T, strict=True)), X)
+
+    def _scoring_engine(self) -> Any:
         if self._engine is None:
-            return frame_like({}, X)
-        shares = self._shares(self._engine.predict(self._rows(X)))
-        return frame_like(dict(zip(self._outputs, shares.T, strict=True)), X)
+            return None
+        return self._fitted_engine(len(self._outputs) + 1)
 
     def _labels(self) -> list[Any]:
         return list(self._outputs)
 
     def _shares(self, scores: Matrix) -> Matrix:
         """Scale the probabilities of the labels, each by itself, to sum to one."""
-        p = _probability(self._configuration, scores[:, :-1])
+        p = probability_of(self._configuration, scores[:, :-1])
         sums = p.sum(axis=1, keepdims=True)
         even = np.full_like(p, 1.0 / p.shape[1])
         return np.divide(p, sums, out=even, where=sums > 0.0)
 
 
-class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
+class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     """Regressor over any learner.
 
     Parameters
@@ -460,18 +398,24 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its target; `w` is a factor of its loss."""
-        target = _number(y)
-        if w != 1.0:
-            w = _weight(w)
-        row = self._index.row(x, True)
-        self._fitted_engine(1).one_row(row, target, w)
+        with self._lock:
+            target = number_of(y)
+            if w != 1.0:
+                w = weight_of(w)
+            row = self._index.row(x, True)
+            engine = self._engine
+            if self._engine_width != self._index.width:
+                engine = self._fitted_engine(1)
+            engine.one_row(row, target, w)
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Predict the target of a dict of features: before the first target, 0."""
-        if self._engine is None:
-            return 0.0
-        score: float = self._engine.one_row(self._index.row(x))
-        return score
+        with self._lock:
+            engine = self._scoring_engine()
+            if engine is None:
+                return 0.0
+            score: float = engine.one_row(self._index.row(x))
+            return score
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame and their targets, in their order, as `learn_one` would."""
@@ -479,73 +423,15 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):
         def accept() -> None:
             self._y_name = getattr(y, "name", None)
 
-        targets = np.array([_number(value) for value in values_of(y)]).reshape(-1, 1)
-        self._learn_many(X, targets, w, accept)
+        targets = np.array([number_of(value) for value in values_of(y)]).reshape(-1, 1)
+        with self._lock:
+            self._learn_many(X, targets, w, accept)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of the rows of a frame; a series of the same kind."""
-        scores = np.zeros(len(X))
-        if self._engine is not None:
-            scores = self._engine.predict(self._rows(X))[:, 0]
-        return series_like(scores, X, self._y_name)
-
-
-def _probability(learner: Learner, scores: Any) -> Any:
-    p = learner.probability(scores)
-    return 0.5 * (1.0 + np.tanh(0.5 * scores)) if p is None else p
-
-
-def _with_label(targets: dict[Hashable, float], y: Any) -> dict[Hashable, float]:
-    """Give the targets with one for a new label."""
-    _check_label(y)
-    if isinstance(y, bool | np.bool_) and not targets:
-        return {False: -1.0, True: 1.0}
-    if len(targets) == 2:
-        raise ValueError(
-            f"y is {y!r}, a third label beside {list(targets)}: KernelMulticlassClassifier is for "
-            "more than two"
-        )
-    if targets:
-        return {**targets, _plain_label(y): -next(iter(targets.values()))}
-    positive = isinstance(y, int | float | np.number) and y > 0
-    return {_plain_label(y): 1.0 if positive else -1.0}
-
-
-def _check_label(y: Any) -> None:
-    if y is None or y != y:
-        raise ValueError(f"y must be a label, got {y!r}")
-
-
-def _plain_label(y: Any) -> Any:
-    return y.item() if isinstance(y, np.generic) else y
-
-
-def _number(y: Any) -> float:
-    try:
-        number = float(y)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(y, str) or not math.isfinite(number):
-        raise ValueError(f"y must be a finite number, got {y!r}")
-    return number
-
-
-def _weight(w: Any) -> float:
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not 0.0 <= weight < math.inf:
-        raise ValueError(f"w must be a finite number and not negative, got {w!r}")
-    return weight
-
-
-def _weights(w: Any, n: int) -> Vector | None:
-    if w is None:
-        return None
-    if np.ndim(w) == 0:
-        return np.full(n, _weight(w))
-    weights = np.array([_weight(value) for value in values_of(w)])
-    if len(weights) != n:
-        raise ValueError(f"X has {n} rows, but w has {len(weights)}")
-    return weights
+        with self._lock:
+            scores = np.zeros(len(X))
+            engine = self._scoring_engine()
+            if engine is not None:
+                scores = engine.predict(self._rows(X))[:, 0]
+            return series_like(scores, X, self._y_name)

@@ -6,7 +6,7 @@ All of that lies in stage one, whose expansion over stored points takes any band
 depends on the rows alone, not on how they were cut into chunks.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,40 +28,50 @@ def median_distance(X: Any, metric: str) -> float:
     return float(np.median(distances)) if distances.size else 1.0
 
 
-class MedianRule:
-    """The rows seen so far, and when to look at them next."""
+class MedianRule(NamedTuple):
+    """The first rows of a stream, and when to look at them.
 
-    def __init__(self, metric: str, last: int) -> None:
-        self.metric = metric
-        self.last = min(SETTLED, last)
-        self.rows: list[Any] = []
-        self.seen = 0
+    It is never changed, but replaced by another one. The rows are taken before they are learned,
+    so they may be more than have been learned when an interrupt has cut the call: all methods are
+    told the number of rows that have been learned.
+    """
 
-    @property
-    def rows_to_go(self) -> int:
-        """Rows until the bandwidth is set anew."""
-        return min(1 << self.seen.bit_length(), self.last) - self.seen
+    metric: str
+    last: int  # rows after which the bandwidth stays
+    parts: tuple[Any, ...] = ()  # chunks of rows
+    done: int = 0  # rows that there were when they were last looked at
 
-    @property
-    def settled(self) -> bool:
-        """Is the bandwidth final?"""
-        return self.seen >= self.last
+    @classmethod
+    def starting(cls, metric: str, last: int) -> "MedianRule":
+        """Return the rule that has seen nothing, for a buffer of `last` rows."""
+        return cls(metric, min(SETTLED, last))
 
-    def see(self, X: Any) -> float | None:
-        """Take the next rows, `rows_to_go` at most; give the bandwidth if it is to be set now."""
-        self.rows.append(X.copy())
-        self.seen += X.shape[0]
-        power_of_two = self.seen & (self.seen - 1) == 0
-        if self.seen < 2 or not (power_of_two or self.settled):
-            return None
-        self.rows = [self.stacked()]
-        return median_distance(self.rows[0], self.metric)
+    def rows_to_go(self, learned: int) -> int:
+        """Return the number of rows until the bandwidth is set anew."""
+        return min(1 << learned.bit_length(), self.last) - learned
 
-    def stacked(self) -> Any:
-        """Give the rows seen so far as one matrix; sparse if any of them are."""
-        if any(map(sparse.issparse, self.rows)):
-            return sparse.vstack([sparse.csr_array(part) for part in self.rows], format="csr")
-        return np.vstack(self.rows)
+    def is_due(self, learned: int) -> bool:
+        """Return whether the rows are to be looked at now, and have not been."""
+        power_of_two = learned & (learned - 1) == 0
+        return learned > self.done and (power_of_two or learned >= self.last)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "rows": [*self.rows]}
+    def with_next(self, X: Any, learned: int) -> "MedianRule":
+        """Return the rule with the next rows, which are about to be learned."""
+        return self._replace(parts=(*self.rows(learned), X.copy()))
+
+    def rows(self, learned: int) -> tuple[Any, ...]:
+        """Return the rows learned so far, as one matrix or none; sparse if any of them are."""
+        if learned == 0:
+            return ()
+        if any(map(sparse.issparse, self.parts)):
+            parts = [sparse.csr_array(part) for part in self.parts]
+            return (sparse.vstack(parts, format="csr")[:learned],)
+        return (np.vstack(self.parts)[:learned],)
+
+    def bandwidth(self, learned: int) -> float | None:
+        """Return the bandwidth after so many rows; None if they are too few."""
+        return None if learned < 2 else median_distance(self.rows(learned)[0], self.metric)
+
+    def after_look(self, learned: int) -> "MedianRule | None":
+        """Return the rule to go on with once the bandwidth is set; None if it stays now."""
+        return None if learned >= self.last else self._replace(done=learned)

@@ -1,11 +1,11 @@
 """Labels of any kind and what learners see of them: targets -1 and +1, and scores."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from forks.typing import Matrix
+from forks.typing import Matrix, Vector
 
 
 def targets_for(classes: np.ndarray, y: Any) -> Matrix:
@@ -33,3 +33,15 @@ def labels_for(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     index = (scores >= 0.0).astype(int) if scores.ndim == 1 else np.argmax(scores, axis=1)
     labels: np.ndarray = classes[index]
     return labels
+
+
+class ClassCounts(NamedTuple):
+    """Rows of each class so far, of all moments of a call: an interrupt may come at any of them."""
+
+    learned: int  # rows before the call
+    table: Matrix  # (1 + rows of the call, classes)  after 0, 1, ... rows of it
+
+    def after(self, learned: int) -> Vector:
+        """Return the counts when so many rows had been learned; the last ones if that is later."""
+        counts: Vector = self.table[min(learned - self.learned, len(self.table) - 1)]
+        return counts

@@ -3,11 +3,10 @@
 import copy
 import logging
 import numbers
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -18,9 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from forks.estimators._bandwidth import MedianRule
 from forks.kernels import Gaussian, Laplacian
 from forks.learners import FORKS
-from forks.learners._engine import engine_for
+from forks.learners._engine import Engine
+from forks.learners._group import EngineGroup, engine_for
 from forks.learners._protocol import Learner
 from forks.typing import Matrix, Vector
+
+Answer = TypeVar("Answer")
 
 logger = logging.getLogger("forks")
 
@@ -35,6 +37,8 @@ class OnlineEstimator(BaseEstimator):
     """
 
     _task: str  # "classification" or "regression"
+    _median: MedianRule | None
+    engine_: Engine | EngineGroup
 
     def _learner(self) -> Learner:
         """Give the configuration."""
@@ -55,6 +59,8 @@ class OnlineEstimator(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Forget everything, then learn the rows in their order, in one pass.
 
+        An error or an interrupt (Ctrl-C) leaves the model as it was before the call.
+
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
@@ -62,14 +68,14 @@ class OnlineEstimator(BaseEstimator):
         sample_weight : array of shape (n_rows,), optional
             Factors of the loss of each row; a row of weight 0 is scored and not learned.
         """
-        with self._unchanged_on_error():
-            X, y, weights = self._check(X, y, sample_weight, first=True)
-            targets = self._begin(X, y, weights, None)
-            self._learn(X, targets, self._weighed(targets, weights))
+        self._whole_call(lambda: self._prequential(X, y, None, sample_weight, True), first=True)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn the next rows of the stream; an empty chunk does nothing.
+
+        An interrupt (Ctrl-C) in the first call leaves the model as it was before. In a later call
+        it leaves the model as after the last whole row: `n_rounds_` tells how many it has learned.
 
         Parameters
         ----------
@@ -87,6 +93,8 @@ class OnlineEstimator(BaseEstimator):
     ) -> np.ndarray:
         """Score each row before its label is used, learning as it goes; may be called again.
 
+        What an interrupt leaves is told by `partial_fit`; the scores of that call are lost.
+
         Parameters
         ----------
         X, y, classes, sample_weight
@@ -102,14 +110,16 @@ class OnlineEstimator(BaseEstimator):
             if not _is_empty(y):
                 raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
-        with self._learning():
-            X, y, weights = self._check(X, y, sample_weight, first)
-            if first:
-                targets = self._begin(X, y, weights, classes)
-            else:
-                self._check_classes(classes)
-                targets = self.targets_of(y)
-            return self._shaped(self._learn(X, targets, self._weighed(targets, weights)))
+        return self._whole_call(
+            lambda: self._prequential(X, y, classes, sample_weight, first), first
+        )
+
+    def _prequential(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
+    ) -> np.ndarray:
+        X, y, weights = self._check(X, y, sample_weight, first)
+        targets = self._targets(X, y, weights, classes, first)
+        return self._shaped(self._learn(X, targets, self._weighed(targets, weights)))
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -128,21 +138,32 @@ class OnlineEstimator(BaseEstimator):
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
         """
         first = not hasattr(self, "engine_")
-        with self._learning():
-            X, y, weights = self._check(X, y, sample_weight, first)
-            ahead = _canonical(validate_data(self, ahead, reset=False, **_FORM))
-            if ahead.shape[0] != X.shape[0]:
-                raise ValueError(f"ahead has {ahead.shape[0]} rows, but X has {X.shape[0]}")
-            if first:
-                targets = self._begin(X, y, weights, classes)
-            else:
-                self._check_classes(classes)
-                targets = self.targets_of(y)
-            weights = self._weighed(targets, weights)
-            with self.engine_.alone():
-                return self._shaped(self._score_then_learn(ahead, X, targets, weights))
+        return self._whole_call(
+            lambda: self._score_then_learn(ahead, X, y, classes, sample_weight, first), first
+        )
 
     def _score_then_learn(
+        self, ahead: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
+    ) -> np.ndarray:
+        X, y, weights = self._check(X, y, sample_weight, first)
+        ahead = _canonical(validate_data(self, ahead, reset=False, **_FORM))
+        if ahead.shape[0] != X.shape[0]:
+            raise ValueError(f"ahead has {ahead.shape[0]} rows, but X has {X.shape[0]}")
+        targets = self._targets(X, y, weights, classes, first)
+        weights = self._weighed(targets, weights)
+        if first:  # no prediction in between
+            with self.engine_.lock.alone:
+                self.engine_.enter()
+                return self._shaped(self._score_and_learn(ahead, X, targets, weights))
+        return self._shaped(self._score_and_learn(ahead, X, targets, weights))
+
+    def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
+        if first:
+            return self._begin(X, y, weights, classes)
+        self._check_classes(classes)
+        return self.targets_of(y)
+
+    def _score_and_learn(
         self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
     ) -> Matrix:
         if weights is None:
@@ -189,37 +210,62 @@ class OnlineEstimator(BaseEstimator):
     def _check_classes(self, classes: Any) -> None:
         """Check that `classes` of a later call are those of the first."""
 
-    @contextmanager
-    def _learning(self) -> Iterator[None]:
-        """Context of a call that learns: other threads see the model before it, or after it.
+    def _whole_call(self, work: Callable[[], Answer], first: bool) -> Answer:
+        """Do a call that learns: other threads see the model before it, or after it.
 
-        The first call has no engine yet to take turns at, and predictions fail until it is there.
+        An error or interrupt in the first call (or in `fit`) puts everything back; there is no
+        engine yet to hold the lock of, and predictions fail until it is there. In a later call
+        nothing need be put back: rows are learned once everything has been checked, and what else
+        depends on them goes by the number of rows that the engine has learned.
         """
-        turn = self.engine_.alone() if hasattr(self, "engine_") else nullcontext()
-        with turn, self._unchanged_on_error():
-            yield
+        if first:
+            before = self.__dict__.copy()
+            try:
+                return work()
+            except BaseException:
+                self.__dict__.update(before)
+                for name in self.__dict__.keys() - before.keys():
+                    del self.__dict__[name]
+                raise
+        with self.engine_.lock.alone:
+            self.engine_.enter()
+            self._settle()
+            try:
+                return work()
+            finally:
+                self._settle()
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        # Arrays change only once everything has been checked; the attributes are put back here,
-        # one by one, since other threads may predict.
-        before = self.__dict__.copy()
-        try:
-            yield
-        except Exception:
-            self.__dict__.update(before)
-            for name in self.__dict__.keys() - before.keys():
-                del self.__dict__[name]
-            raise
+    def _settle(self) -> None:
+        """Bring what depends on the rows learned up to date; for a thread that holds the lock."""
+        self.engine_.settle()
+        self._look_at_median()
+
+    def _look_at_median(self) -> None:
+        """Set the bandwidth if it is due; nothing is lost if an interrupt makes it do so twice."""
+        rule, learned = self._median, self.engine_.rounds
+        if rule is None or not rule.is_due(learned):
+            return
+        bandwidth = rule.bandwidth(learned)
+        if bandwidth is not None:
+            self._set_bandwidth(bandwidth)
+        self._median = rule.after_look(learned)
+
+    def _settled(self) -> None:
+        """Do what a call has left undone that was cut by an interrupt."""
+        if self._median is not None and self._median.is_due(self.engine_.rounds):
+            with self.engine_.lock.alone:  # of a call of another thread, that is going on, nothing
+                self.engine_.enter()
+                self._settle()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give the parameters and what learning has set: what is pickled, and what is saved."""
+        """Return the parameters and what learning has set."""
         if not hasattr(self, "engine_"):
             return dict(super().__getstate__())
-        with self.engine_.alone():
+        with self.engine_.lock.alone:
+            self.engine_.enter()
+            self._settle()
             state = dict(super().__getstate__())
-            for name in ("engine_", "_median"):  # which another thread may change from now on
-                state[name] = copy.copy(state[name])
+            state["engine_"] = copy.copy(self.engine_)  # another thread may change it from now on
             return state
 
     def _check(
@@ -251,22 +297,21 @@ class OnlineEstimator(BaseEstimator):
         return targets
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
-        if not self.engine_.compiled:
+        if logger.isEnabledFor(logging.INFO) and not self.engine_.compiled:
             logger.info("compiling for %s, once per machine", self.engine_.rule)
-        with self.engine_.alone():  # no prediction between new rows and their bandwidth
+        with self.engine_.lock.alone:  # no prediction between new rows and their bandwidth
+            self.engine_.enter()
             return self._learn_alone(X, targets, weights)
 
     def _learn_alone(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         parts, start, n = [], 0, X.shape[0]
         while self._median is not None and start < n:
-            stop = min(start + self._median.rows_to_go, n)
+            learned = self.engine_.rounds
+            stop = min(start + self._median.rows_to_go(learned), n)
             rows = slice(start, stop)
+            self._median = self._median.with_next(X[rows], learned)
             parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
-            bandwidth = self._median.see(X[rows])
-            if bandwidth is not None:
-                self._set_bandwidth(bandwidth)
-            if self._median.settled:
-                self._median = None
+            self._look_at_median()
             start = stop
         if start < n:
             rows = slice(start, n)
@@ -284,11 +329,13 @@ class OnlineEstimator(BaseEstimator):
 
     def _scores(self, X: Any) -> Matrix:
         X = self._checked_rows(X)
+        self._settled()
         return self.engine_.predict(X)
 
     def features_of(self, X: Any) -> Matrix | None:
         """Features in which the score is linear now; None where the learner has no such map."""
         X = self._checked_rows(X)
+        self._settled()
         return self.engine_.features(X)
 
     def _checked_rows(self, X: Any) -> Any:
@@ -387,4 +434,4 @@ class AnyLearner:
 def median_rule_for(learner: FORKS) -> MedianRule:
     """Make the rule for a learner whose kernel has a bandwidth."""
     metric = _METRICS.get(type(learner.kernel), "euclidean")
-    return MedianRule(metric, last=learner.sizes().buffer)
+    return MedianRule.starting(metric, last=learner.sizes().buffer)

@@ -1,4 +1,4 @@
-"""Estimators as files: what `__getstate__` gives, as a JSON header and arrays.
+"""Estimators as files: parameters and what learning has set, as a JSON header and arrays.
 
 The header has the estimator's name, its parameters and, once it has learned, the learner at work,
 the features, the classes, and what else is not an array. The arrays are the memory of each engine
@@ -19,11 +19,13 @@ from scipy import sparse
 
 from forks._memory import Memory
 from forks.estimators._bandwidth import METRICS, SETTLED, MedianRule
+from forks.estimators._classes import ClassCounts
 from forks.estimators._online import OnlineEstimator
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.files import cannot_load, decode, encode, pack, unpack, write_atomically
-from forks.learners._engine import Engine, EngineGroup
+from forks.learners._engine import Engine
+from forks.learners._group import EngineGroup
 from forks.learners._protocol import MANY, Learner
 
 _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
@@ -79,24 +81,32 @@ def save(
 def as_bytes(
     model: OnlineEstimator, note: Any = None, arrays: Mapping[str, np.ndarray] | None = None
 ) -> bytes:
-    """Give the bytes of a model file; equal models give equal bytes."""
-    from forks import __version__
-
+    """Return the bytes of a model file; equal models give equal bytes."""
     name = type(model).__name__
     if _ESTIMATORS.get(name) is not type(model):
         raise ValueError(f"only the package's own estimators can be saved, got {model!r}")
-    state = model.__getstate__()
-    parameters = model.get_params(deep=False)
+    if not hasattr(model, "engine_"):
+        return _as_bytes(model, note, arrays or {})
+    with model.engine_.lock.alone:
+        model.engine_.enter()
+        model._settle()
+        return _as_bytes(model, note, arrays or {})
+
+
+def _as_bytes(model: OnlineEstimator, note: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
+    from forks import __version__
+
+    state, parameters = vars(model), model.get_params(deep=False)
     if unknown := state.keys() - parameters.keys() - _LEARNED:
         raise ValueError(f"a model file has no place for the attribute {min(unknown)!r}")
     fitted, memories = _fitted_header(state) if "engine_" in state else (None, {})
     header = {
-        "estimator": name,
+        "estimator": type(model).__name__,
         "parameters": {key: encode(key, parameters[key]) for key in parameters},
         "fitted": fitted,
         "note": note,
     }
-    notes = {_NOTE + key: array for key, array in (arrays or {}).items()}
+    notes = {_NOTE + key: array for key, array in arrays.items()}
     return pack(header, {**memories, **notes}, __version__)
 
 
@@ -149,7 +159,7 @@ def from_bytes(name: str, data: bytes) -> Saved:
 # ---- to a file -------------------------------------------------------------------------------
 
 
-def _fitted_header(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _fitted_header(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     engine, median = state["engine_"], state["_median"]
     engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
     arrays: dict[str, np.ndarray] = {}
@@ -165,15 +175,15 @@ def _fitted_header(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.
         "n_outputs": engine.n_outputs,
         "feature_names": None if names is None else [str(name) for name in names],
         "classes": _encode_classes(state["classes_"]) if "classes_" in state else None,
-        "class_counts": None if counts is None else counts.tolist(),
+        "class_counts": None if counts is None else counts.after(engine.rounds).tolist(),
         "median": None,
     }
     if median is not None:
-        rows = median.stacked() if median.rows else None
+        rows = next(iter(median.rows(engine.rounds)), None)
         header["median"] = {
             "metric": median.metric,
             "last": median.last,
-            "seen": median.seen,
+            "seen": engine.rounds,
             "sparse": sparse.issparse(rows),
         }
         if sparse.issparse(rows):
@@ -258,7 +268,8 @@ def _state(model: Any, fitted: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     elif n_outputs != 1 or fitted["classes"] is not None:
         raise ValueError("a regressor has one output, and no classes")
     if hasattr(model, "class_weight"):
-        state["_class_counts"] = _decode_counts(fitted["class_counts"], len(state["classes_"]))
+        counts = _decode_counts(fitted["class_counts"], len(state["classes_"]))
+        state["_class_counts"] = ClassCounts(_whole(fitted, "rounds", 0), counts[None])
     elif fitted["class_counts"] is not None:
         raise ValueError(f"a {type(model).__name__} counts no classes")
     if fitted["feature_names"] is not None:
@@ -330,23 +341,24 @@ def _median(
     if given["metric"] not in METRICS:
         raise ValueError(f"there is no metric {given['metric']!r}")
     rule = MedianRule(given["metric"], _whole(given, "last", 1, SETTLED))
-    rule.seen = _whole(given, "seen", 0, rule.last - 1)
-    if rule.seen == 0:
+    seen = _whole(given, "seen", 0, rule.last - 1)
+    if seen != fitted["rounds"]:
+        raise ValueError("the rows of the median rule are not those that were learned")
+    if seen == 0:
         return rule
     rows: Any
     if given["sparse"]:
         parts = [arrays.pop(f"median.{part}") for part in ("data", "indices", "indptr")]
-        _check_csr(parts, rule.seen, n_features)
-        rows = sparse.csr_array(tuple(parts), shape=(rule.seen, n_features))
+        _check_csr(parts, seen, n_features)
+        rows = sparse.csr_array(tuple(parts), shape=(seen, n_features))
         values = rows.data
     else:
         values = rows = arrays.pop("median.rows")
-    if rows.shape != (rule.seen, n_features) or values.dtype != np.float64:
+    if rows.shape != (seen, n_features) or values.dtype != np.float64:
         raise ValueError("the rows of the median rule are not those that it has seen")
     if not np.isfinite(values).all():
         raise ValueError("the rows of the median rule are not finite")
-    rule.rows = [rows]
-    return rule
+    return rule._replace(parts=(rows,), done=seen)
 
 
 def _check_csr(parts: list[np.ndarray], n_rows: int, n_features: int) -> None:

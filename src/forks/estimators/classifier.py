@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from forks.estimators._classes import labels_for, targets_for
+from forks.estimators._classes import ClassCounts, labels_for, targets_for
 from forks.estimators._forks import CLASSIFICATION, ForksParameters
 from forks.estimators._online import AnyLearner, OnlineEstimator
 from forks.learners import Adaptive
@@ -199,7 +199,7 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
 
     def _start(self, y: Any, classes: Any, counted: Any) -> int:
         n_outputs = super()._start(y, classes, counted)
-        self._class_counts = np.zeros(len(self.classes_))
+        self._class_counts = ClassCounts(0, np.zeros((1, len(self.classes_))))
         self._check_class_weight()
         return n_outputs
 
@@ -219,6 +219,12 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
                     f"class_weight of {label!r} must be finite and not negative, got {weight!r}"
                 )
 
+    def _settle(self) -> None:
+        super()._settle()
+        if len(self._class_counts.table) > 1:
+            learned = self.engine_.rounds
+            self._class_counts = ClassCounts(learned, self._class_counts.after(learned)[None])
+
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         if self.class_weight is None:
             return weights
@@ -229,9 +235,11 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
             each = np.array([float(self.class_weight.get(label, 1.0)) for label in self.classes_])
             factors = is_of @ each
         else:
-            so_far = self._class_counts + np.cumsum(is_of, axis=0)  # with the row itself
+            learned = self.engine_.rounds
+            before = self._class_counts.after(learned)
+            so_far = before + np.cumsum(is_of, axis=0)  # with the row itself
             factors = so_far.sum(axis=1) / (is_of.shape[1] * so_far[is_of])
-            self._class_counts = so_far[-1]
+            self._class_counts = ClassCounts(learned, np.vstack([before, so_far]))
         if weights is None:
             return factors
         with np.errstate(over="ignore"):

@@ -11,11 +11,20 @@ Compiled code is reached through four verbs, registered for the rule's type: `at
 to state), `workspace` (scratch arrays of one call), `score` and `step` (one round).
 
 A round that needs more than compiled code should do is an *event*: `step` sets
-``state.counts[0]`` to a positive code and leaves the round unlearned, the loop stops at that row,
+``state.counts[0]`` to a positive code and leaves the round unfinished, the loop stops at that row,
 `Learner.handle` does the work in NumPy, and the loop plays the row once more. `handle` sets the
-code to 0, or to `RESUME` if the row has been scored already and is only to be learned from. A
-change of the feature map is such an event, so heavy linear algebra is not compiled again for every
-kernel and loss; so is the growth of a memory that is full.
+code to 0, or to `RESUME` if the round goes on where the event has cut it: the row has been scored
+already, and the next `step` does the rest of it. A change of the feature map is such an event, so
+heavy linear algebra is not compiled again for every kernel and loss; so is the growth of a memory
+that is full.
+
+The engine lets `handle` and the `step` after it work on a copy of the memory, which then takes
+over. So nothing of them is seen if an interrupt cuts them, and they are done again from the same
+memory: `handle` need not be careful, and a memory that others see never has the code `RESUME`.
+
+The `clock` of a memory is written to by compiled code alone: the number of rows played, and where
+the loop has stopped for an event. So it is right whenever Python code looks at it, and whatever
+has interrupted the code that called the loop.
 """
 
 from abc import ABC, abstractmethod
@@ -27,14 +36,20 @@ import numpy as np
 from forks._jit import entry, jit_dispatch
 from forks._memory import Memory, check_layout, repeated, stretched
 from forks._rows import borrowed, take
-from forks.typing import PER_FEATURE, PER_OUTPUT, Matrix, Vector
+from forks.typing import PER_FEATURE, PER_OUTPUT, Counter, Matrix, Vector
 
 EVENT = 0  # where every state's `counts` holds the event code
 MENDS = 1  # and the number of steps that were left out, or whose state had to be made anew
 RESUME = -1
+ROUNDS, PENDING = 0, 1  # places of a clock: rows played; 1 + the row that waits for its event, or 0
 MANY = 2**53  # more than any counter will reach
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+def new_clock(rounds: int = 0) -> Counter:
+    """Return a clock that so many rows have been played on."""
+    return np.array([rounds, 0], dtype=np.int64)
 
 
 class Limit(NamedTuple):
@@ -103,6 +118,8 @@ class Learner(ABC):
         check_layout(*self.layout(n_features, n_outputs, memory), memory)
         if not np.isfinite(memory.floats).all():
             raise ValueError("the memory has numbers that are not finite")
+        if memory.event[EVENT] != 0:
+            raise ValueError("the memory has an event that is not done")
         for name, values, low, high in self.limits(self.view(memory)):
             values = np.asarray(values)
             if not (np.all(values >= low) and np.all(values <= high)):  # also for NaN
@@ -117,7 +134,10 @@ class Learner(ABC):
         """Show the memory as a NamedTuple of arrays."""
 
     def handle(self, view: Any, x: Vector) -> Memory | None:
-        """Do the event that row x has raised: in place, or in a new memory that takes over."""
+        """Do the event that row x has raised, in place or in a new memory that takes over.
+
+        `view` shows a copy; whatever is raised here, it is thrown away.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no events")
 
     @abstractmethod
@@ -174,10 +194,10 @@ def step(rule, state, work, x, y, weight, out):
 
 
 @entry
-def run(rule, floats, ints, scratch, X, y, weights, scores, start):
+def run(rule, floats, ints, scratch, clock, X, y, weights, scores, start):
     """Play the rounds from row `start` on; stop at a row that raises an event.
 
-    Returns the row to go on with: the number of rows, or the row of the event.
+    Returns the number of rows, or ~t if row t has raised an event.
     """
     state = attach(rule, floats, ints)
     work = workspace(rule, state, borrowed(scratch))
@@ -185,12 +205,15 @@ def run(rule, floats, ints, scratch, X, y, weights, scores, start):
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[EVENT] > 0:
-            return t
+            clock[ROUNDS] += t - start
+            clock[PENDING] = t + 1
+            return ~t
+    clock[ROUNDS] += y.shape[0] - start
     return y.shape[0]
 
 
 @entry
-def run_ahead(rule, floats, ints, scratch, X, y, weights, scores, start, ahead, later):
+def run_ahead(rule, floats, ints, scratch, clock, X, y, weights, scores, start, ahead, later):
     """Play the rounds as `run` does; after each, write the score of its row of `ahead`."""
     state = attach(rule, floats, ints)
     work = workspace(rule, state, borrowed(scratch))
@@ -199,8 +222,11 @@ def run_ahead(rule, floats, ints, scratch, X, y, weights, scores, start, ahead, 
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[EVENT] > 0:
-            return t
+            clock[ROUNDS] += t - start
+            clock[PENDING] = t + 1
+            return ~t
         score(rule, state, work, take(ahead, t), later[t])
+    clock[ROUNDS] += y.shape[0] - start
     return y.shape[0]
 
 

@@ -225,10 +225,6 @@ class SketchedLearner(Learner):
         except (np.linalg.LinAlgError, ValueError):  # SciPy's words for numbers beyond all bounds
             self._begin_again(state, sketch)
             return
-        except BaseException:  # an interrupt, say: go on later without this event
-            state.counts[COUNT.event] = 0
-            sketch.size[0] = -1.0  # and with factors made anew
-            raise
         state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
 
     def _begin_again(self, state: Any, sketch: Sketch) -> None:

@@ -149,7 +149,6 @@ class NOGD(Learner):
 
     def handle(self, view: "NOGDState", x: Vector) -> None:
         """Switch to features."""
-        view.counts[COUNT.event] = 0  # should an interrupt come: the next loss asks again
         n, k = self.budget, self.n_components()
         cut = n * _EPSILON if self.cut is None else self.cut
         Z, project = nystrom_map(check_kernel(self.kernel), view.points, n, k, cut)
