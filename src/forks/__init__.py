@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from forks.estimators import (
         FORKSClassifier,
         FORKSRegressor,
+        MendWarning,
         OnlineKernelClassifier,
         OnlineKernelRegressor,
         load,
@@ -21,6 +22,7 @@ __all__ = [
     "TISVD",
     "FORKSClassifier",
     "FORKSRegressor",
+    "MendWarning",
     "ModelFileError",
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
@@ -37,6 +39,7 @@ _HOMES = {
         (
             "FORKSClassifier",
             "FORKSRegressor",
+            "MendWarning",
             "OnlineKernelClassifier",
             "OnlineKernelRegressor",
             "load",

@@ -197,7 +197,7 @@ def test_the_header_tells_what_the_file_is(tmp_path):
     with safetensors.safe_open(tmp_path / "model.forks", framework="np") as file:
         header = json.loads(file.metadata()["forks"])
         assert sorted(file.keys()) == ["engine.0.floats", "engine.0.ints"]
-    assert (header["format"], header["version"]) == ("forks-model", 1)
+    assert (header["format"], header["version"]) == ("forks-model", 2)
     assert header["library"] == forks.__version__
     assert header["estimator"] == "FORKSClassifier"
     assert header["parameters"]["random_state"] == 7

@@ -133,7 +133,7 @@ def _run(
         )
         with _progress() as show:
             finished = run(options, on_record=show)
-        typer.echo(_line(finished.figures))
+        typer.echo(_line(finished.figures) + _mends(finished.model))
 
 
 def _predict(
@@ -237,6 +237,12 @@ def _progress() -> Iterator[Any]:
             progress.update(task, description=_line(figures) + speed)
 
         yield show
+
+
+def _mends(model: Any) -> str:
+    if not model.n_mends_:
+        return ""
+    return f", {model.n_mends_:,} steps mended, the last in row {model.last_mend_:,}"
 
 
 def _line(figures: dict[str, Any]) -> str:

@@ -124,6 +124,11 @@ class KernelModel:
         self._fitted_engine(targets.shape[1]).learn(rows, targets, weights)
 
     @property
+    def n_mends(self) -> int:
+        """Steps that were left out, or mended, because numbers would not have been finite."""
+        return 0 if self._engine is None else int(self._engine.mends)
+
+    @property
     def n_points(self) -> int:
         """Points that the model stores now."""
         return 0 if self._engine is None else int(self._engine.stored_points)

@@ -78,6 +78,8 @@ class KernelClassifier(KernelModel, base.MiniBatchClassifier):
         Names of features known so far.
     n_points
         Points stored now.
+    n_mends
+        Steps that were left out, or mended, because numbers would not have been finite.
 
     Examples
     --------
@@ -216,6 +218,8 @@ class KernelMulticlassClassifier(KernelModel, base.MiniBatchClassifier):
         Names of features known so far.
     n_points
         Points stored now.
+    n_mends
+        Steps that were left out, or mended, because numbers would not have been finite.
 
     Examples
     --------
@@ -372,6 +376,8 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         Names of features known so far.
     n_points
         Points stored now.
+    n_mends
+        Steps that were left out, or mended, because numbers would not have been finite.
 
     Examples
     --------

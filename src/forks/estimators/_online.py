@@ -3,6 +3,7 @@
 import copy
 import logging
 import numbers
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,10 @@ Answer = TypeVar("Answer")
 logger = logging.getLogger("forks")
 
 _METRICS = {Gaussian: "euclidean", Laplacian: "manhattan"}
+
+
+class MendWarning(UserWarning):
+    """A learner has left steps out, or started anew, because numbers were beyond all bounds."""
 
 
 class OnlineEstimator(BaseEstimator):
@@ -221,7 +226,9 @@ class OnlineEstimator(BaseEstimator):
         if first:
             before = self.__dict__.copy()
             try:
-                return work()
+                answer = work()
+                self._warn_of_mends()
+                return answer
             except BaseException:
                 self.__dict__.update(before)
                 for name in self.__dict__.keys() - before.keys():
@@ -231,9 +238,24 @@ class OnlineEstimator(BaseEstimator):
             self.engine_.enter()
             self._settle()
             try:
-                return work()
+                answer = work()
             finally:
                 self._settle()
+        self._warn_of_mends()
+        return answer
+
+    def _warn_of_mends(self) -> None:
+        """Say once that steps were mended."""
+        engine = self.engine_
+        if engine.mends and not engine.warned:
+            engine.warned = True
+            warnings.warn(
+                f"numbers beyond all bounds: {engine.mends} steps of the learner were left out or "
+                f"mended, the last in round {engine.last_mend}; n_mends_ and last_mend_ go on "
+                "counting",
+                MendWarning,
+                stacklevel=4,
+            )
 
     def _settle(self) -> None:
         """Bring what depends on the rows learned up to date; for a thread that holds the lock."""
@@ -356,6 +378,18 @@ class OnlineEstimator(BaseEstimator):
         """Rows that the model has learned."""
         check_is_fitted(self, "engine_")
         return self.engine_.rounds
+
+    @property
+    def n_mends_(self) -> int:
+        """Steps that were left out, or mended, because numbers would not have been finite."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.mends
+
+    @property
+    def last_mend_(self) -> int | None:
+        """The round of the last of them, counted from 1."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.last_mend
 
     @property
     def n_points_(self) -> int:

@@ -49,6 +49,7 @@ _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", 
 _FITTED = {
     "learner",
     "rounds",
+    "last_mends",
     "n_features",
     "n_outputs",
     "feature_names",
@@ -171,6 +172,7 @@ def _fitted_header(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     header = {
         "learner": encode("learner", engine.learner),
         "rounds": engine.rounds,
+        "last_mends": [each.last_mend for each in engines],
         "n_features": int(state["n_features_in_"]),
         "n_outputs": engine.n_outputs,
         "feature_names": None if names is None else [str(name) for name in names],
@@ -289,11 +291,16 @@ def _engine(
     rounds = _whole(fitted, "rounds", 0)
     together = n_outputs == 1 or learner.multi_output
     outputs = n_outputs if together else 1
+    mends = fitted["last_mends"]
+    if not isinstance(mends, list) or len(mends) != (1 if together else n_outputs):
+        raise ValueError(f"last_mends is {mends!r}")
     engines = []
-    for number in range(1 if together else n_outputs):
+    for number, mend in enumerate(mends):
+        if mend is not None and (type(mend) is not int or not 1 <= mend <= rounds):
+            raise ValueError(f"last_mends is {mends!r}")
         memory = Memory(*(arrays.pop(f"engine.{number}.{part}") for part in Memory._fields))
         learner.check_memory(memory, n_features, outputs)
-        engines.append(Engine.restored(learner, n_features, outputs, memory, rounds))
+        engines.append(Engine.restored(learner, n_features, outputs, memory, rounds, mend))
     return engines[0] if together else EngineGroup.restored(engines)
 
 

@@ -44,6 +44,11 @@ class OnlineKernelClassifier(AnyLearner, ClassifierMixin, OnlineEstimator):
         The configuration at work.
     n_rounds_, n_points_ : int
         Rows learned so far, and points stored now.
+    n_mends_ : int
+        Steps that were left out, or mended, because numbers would not have been finite; a
+        `MendWarning` tells of the first.
+    last_mend_ : int or None
+        The round of the last of them.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     """
@@ -140,7 +145,7 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
 
     Attributes
     ----------
-    classes_, learner_, n_rounds_, n_points_, n_features_in_, feature_names_in_
+    classes_, learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
         See `OnlineKernelClassifier`.
 
     Examples

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from forks.files._errors import ModelFileError, cannot_load
 
-FORMAT, VERSION = "forks-model", 1
+FORMAT, VERSION = "forks-model", 2
 _ENTRY = "forks"
 _KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 _DIGEST_BYTES = 32
@@ -54,7 +54,12 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     if version > VERSION:
         raise refuse(
             f"it has version {version} of the format, written by forks {header.get('library')}; "
-            f"this forks reads versions up to {VERSION}"
+            f"this forks reads version {VERSION}"
+        )
+    if version < VERSION:
+        raise refuse(
+            f"it has version {version} of the format, written by forks {header.get('library')}, "
+            f"whose learners keep other numbers; this forks reads version {VERSION}"
         )
     arrays = {}
     for tensor, description in tensors:

@@ -12,6 +12,8 @@ from forks._memory import Memory
 from forks._rows import dense_row, rows_from
 from forks.learners._protocol import (
     EVENT,
+    MENDED,
+    MENDS,
     PENDING,
     ROUNDS,
     Learner,
@@ -147,24 +149,32 @@ class Engine(Shared):
 
     @classmethod
     def restored(
-        cls, learner: Learner, n_features: int, n_outputs: int, memory: Memory, rounds: int
+        cls,
+        learner: Learner,
+        n_features: int,
+        n_outputs: int,
+        memory: Memory,
+        rounds: int,
+        last_mend: int | None,
     ) -> Engine:
         """Make an engine that goes on with a memory; `Learner.check_memory` has checked it."""
         engine = cls.__new__(cls)
         sizes = {"n_features": n_features, "n_outputs": n_outputs}
-        engine.__setstate__({"learner": learner, **sizes, "memory": memory, "rounds": rounds})
+        past = {"rounds": rounds, "last_mend": last_mend}
+        engine.__setstate__({"learner": learner, **sizes, **past, "memory": memory})
         return engine
 
     def __getstate__(self) -> dict[str, Any]:
         return self.reading(self._state)
 
     def _state(self) -> dict[str, Any]:
-        names = ("learner", "n_features", "n_outputs", "rounds")
+        names = ("learner", "n_features", "n_outputs", "rounds", "last_mend")
         state = {name: getattr(self, name) for name in names}
         return {**state, "memory": self.memory.copy()}  # other threads may go on learning
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        clock = new_clock(kept["rounds"])
+        mends = int(kept["memory"].event[MENDS])
+        clock = new_clock(kept["rounds"], kept["last_mend"] or 0, mends)
         sizes = kept["n_features"], kept["n_outputs"]
         self._begin(_live(kept["learner"], kept["memory"].copy(), clock, *sizes))
 
@@ -192,6 +202,16 @@ class Engine(Shared):
     def rounds(self) -> int:
         """Rows learned so far."""
         return int(self._live.clock[ROUNDS])
+
+    @property
+    def mends(self) -> int:
+        """Steps that were left out, and fits that were mended: see `MENDS`."""
+        return int(self._live.memory.event[MENDS])
+
+    @property
+    def last_mend(self) -> int | None:
+        """The round of the last of them, counted from 1."""
+        return int(self._live.clock[MENDED]) or None
 
     def settle(self) -> int:
         """Bring a call that was cut to the end of a row; return the rows learned so far."""

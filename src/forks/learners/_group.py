@@ -187,6 +187,16 @@ class EngineGroup(Shared):
         return self.engines[0].rounds
 
     @property
+    def mends(self) -> int:
+        """Steps that were left out or mended, of all outputs."""
+        return sum(engine.mends for engine in self.engines)
+
+    @property
+    def last_mend(self) -> int | None:
+        """The round of the last of them, counted from 1."""
+        return max((engine.last_mend or 0 for engine in self.engines), default=0) or None
+
+    @property
     def stored_points(self) -> int:
         """Points that all outputs keep now."""
         return sum(engine.stored_points for engine in self.engines)

@@ -41,15 +41,17 @@ from forks.typing import PER_FEATURE, PER_OUTPUT, Counter, Matrix, Vector
 EVENT = 0  # where every state's `counts` holds the event code
 MENDS = 1  # and the number of steps that were left out, or whose state had to be made anew
 RESUME = -1
-ROUNDS, PENDING = 0, 1  # places of a clock: rows played; 1 + the row that waits for its event, or 0
+# Places of a clock: rows played; 1 + the row that waits for its event, or 0; the round that was
+# mended last, counted from 1, or 0; and the number of mends then.
+ROUNDS, PENDING, MENDED, SEEN = range(4)
 MANY = 2**53  # more than any counter will reach
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
-def new_clock(rounds: int = 0) -> Counter:
+def new_clock(rounds: int = 0, mended: int = 0, mends: int = 0) -> Counter:
     """Return a clock that so many rows have been played on."""
-    return np.array([rounds, 0], dtype=np.int64)
+    return np.array([rounds, 0, mended, mends], dtype=np.int64)
 
 
 class Limit(NamedTuple):
@@ -204,6 +206,9 @@ def run(rule, floats, ints, scratch, clock, X, y, weights, scores, start):
     X, y, weights, scores = borrowed(X), borrowed(y), borrowed(weights), borrowed(scores)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
+        if state.counts[MENDS] != clock[SEEN]:
+            clock[SEEN] = state.counts[MENDS]
+            clock[MENDED] = clock[ROUNDS] + t - start + 1
         if state.counts[EVENT] > 0:
             clock[ROUNDS] += t - start
             clock[PENDING] = t + 1
@@ -221,6 +226,9 @@ def run_ahead(rule, floats, ints, scratch, clock, X, y, weights, scores, start, 
     ahead, later = borrowed(ahead), borrowed(later)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
+        if state.counts[MENDS] != clock[SEEN]:
+            clock[SEEN] = state.counts[MENDS]
+            clock[MENDED] = clock[ROUNDS] + t - start + 1
         if state.counts[EVENT] > 0:
             clock[ROUNDS] += t - start
             clock[PENDING] = t + 1

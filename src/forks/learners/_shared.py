@@ -19,6 +19,7 @@ class Shared(ABC):
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self.warned = False  # has it been said that there are mends?
         self._call: Any = None
 
     @abstractmethod

@@ -244,6 +244,8 @@ def describe(path: Path) -> dict[str, Any]:
             "feature_names": getattr(model, "feature_names_in_", np.zeros(0)).tolist() or None,
             "classes": [plain(label) for label in getattr(model, "classes_", [])] or None,
             "rounds": model.n_rounds_,
+            "mends": model.n_mends_,
+            "last_mend": model.last_mend_,
             "stored_points": model.n_points_,
             "state_bytes": model.engine_.state_bytes,
         }
