@@ -7,7 +7,13 @@ import pytest
 from scipy import sparse
 from small_streams import SMALL, counts, scores_of
 
-from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier, OnlineKernelRegressor
+from forks import (
+    FORKSClassifier,
+    FORKSRegressor,
+    MendWarning,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
+)
 from forks.kernels import Gaussian, Linear
 from forks.learners import FORKS, KOGD
 from forks.losses import SquaredError
@@ -59,6 +65,7 @@ def _warnings_are_errors():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+        warnings.filterwarnings("ignore", category=MendWarning)
         yield
 
 

@@ -145,7 +145,8 @@ class FORKSClassifier(ForksParameters, OnlineKernelClassifier):
 
     Attributes
     ----------
-    classes_, learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
+    classes_, learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_,
+    feature_names_in_
         See `OnlineKernelClassifier`.
 
     Examples
