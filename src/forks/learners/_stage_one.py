@@ -1,6 +1,7 @@
 """Stage one of the two-stage learners (NOGD, SkeGD, FORKS): gradient steps until a buffer is full.
 
-Every round with a non-zero slope l' of the loss stores its point with the coefficient -eta l'.
+Every round with a non-zero slope l' of the loss stores its point with the coefficient -eta l'
+(held where steps would diverge, see `forks.learners._gradient`).
 When the buffer has no room for it, such a round raises the event `SWITCH` instead, and stage two
 begins with that point: the switch is made at the first round with loss after the buffer is full.
 

@@ -11,6 +11,7 @@ No point is stored. A round costs O(d D), whatever the stream. A feature that co
 Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journal of Machine
 Learning Research 17, 2016. The features here have length 1, like k(x, x); the authors' code leaves
 out D^(-1/2), so that its step size 0.002 is eta = 0.002 D here: 0.4 for its D = 200 at B = 50.
+Steps that would diverge are held, see `forks.learners._gradient`.
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,8 @@ time, with n the number of such rounds so far.
 
 Reference: Kivinen, Smola, Williamson, "Online learning with kernels", IEEE Transactions on
 Signal Processing 52(8), 2004. The shrinking factor (1 - eta lambda) of that paper is left out, as
-in all experiments of the FORKS paper.
+in all experiments of the FORKS paper. Steps that would diverge are held, see
+`forks.learners._gradient`.
 """
 
 from dataclasses import dataclass

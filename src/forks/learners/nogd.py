@@ -15,7 +15,8 @@ O(B d + B k); the switch, once, O(B^3).
 Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journal of Machine
 Learning Research 17, 2016. Its code, like ours, switches at the first round with loss after the
 buffer is full. It does not look at small eigenvalues, of which the square root of the inverse is
-rounding error and worse; here they give features that are zero.
+rounding error and worse; here they give features that are zero. Steps that would diverge are held,
+see `forks.learners._gradient`.
 """
 
 from dataclasses import dataclass

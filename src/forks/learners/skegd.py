@@ -17,7 +17,8 @@ Reference: Zhang and Liao, "Incremental randomized sketching for online kernel l
 2019, and the authors' code where the paper is silent: the switch is made at the first round with
 loss after the buffer is full, and w starts by the rule above. That code also keeps all s_p
 singular vectors from the switch to the first update, and lets the switch's point join the sketch;
-here the map has rank k throughout, as in the FORKS paper.
+here the map has rank k throughout, as in the FORKS paper. Steps that would diverge are held, see
+`forks.learners._gradient`.
 """
 
 from dataclasses import dataclass, replace
