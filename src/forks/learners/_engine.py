@@ -315,10 +315,10 @@ class Engine(Shared):
         live, (X, y, weights, scores) = self._live, call
         learner, memory, clock = live.learner, live.memory.copy(), live.clock.copy()
         x = dense_row(X, t, live.n_features)
-        clock[PENDING] = 0
         one = X, y[: t + 1], weights, scores, t, *more
         stopped = -1
         while stopped < 0:
+            clock[PENDING] = 0
             with one_thread():
                 moved = learner.handle(learner.view(memory), x)
             after = self._with_memory(memory if moved is None else moved, clock)
