@@ -250,11 +250,11 @@ class OnlineEstimator(BaseEstimator):
         if engine.mends and not engine.warned:
             engine.warned = True
             warnings.warn(
-                f"numbers beyond all bounds: {engine.mends} steps of the learner were left out or "
-                f"mended, the last in round {engine.last_mend}; n_mends_ and last_mend_ go on "
-                "counting",
+                "numbers beyond all bounds: the learner has left out or mended "
+                f"{engine.mends} of its steps, the last in round {engine.last_mend}; n_mends_ and "
+                "last_mend_ will tell of more",
                 MendWarning,
-                stacklevel=4,
+                stacklevel=5,  # the caller of `partial_fit`
             )
 
     def _settle(self) -> None:

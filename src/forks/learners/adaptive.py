@@ -486,13 +486,16 @@ class Adaptive(Learner):
         """
         store_points(Z, state.landmarks)
         K = np.array(kernel_block(self._rule.kernel, Z, state.landmarks, len(Z)))
-        largest = float(np.diagonal(K).max())
-        if not np.isfinite(K).all() or largest <= 0.0:
+        if not np.isfinite(K).all():  # rows beyond all bounds are no landmarks
             state.counts[COUNT.mends] += 1
-            m, ordered, order = 0, np.empty((len(Z), 0)), np.arange(len(Z))
-        else:
+            beyond = ~np.isfinite(np.diagonal(K))
+            K[beyond], K[:, beyond] = 0.0, 0.0
+        largest = float(np.diagonal(K).max())
+        if largest > 0.0:
             factor, order, m, _ = lapack.dpstrf(K, tol=_DEPENDENT * largest, lower=1)
             ordered, order = np.tril(factor[:, :m]), order - 1
+        else:
+            m, ordered, order = 0, np.empty((len(Z), 0)), np.arange(len(Z))
         Phi = np.empty_like(ordered)
         Phi[order] = ordered
         marks = order[:m]
