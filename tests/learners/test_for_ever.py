@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("forks.bench", reason="the benchmark needs matplotlib")
+
 from forks.bench.stationary import SOURCES, TASKS, learners, play, rows_of
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import (
