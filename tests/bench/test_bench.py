@@ -12,12 +12,13 @@ from rich.console import Console
 
 pytest.importorskip("forks.bench", reason="the benchmark needs matplotlib")
 
-from forks.bench import _runner, c_loop, compilation, events, passes
+from forks.bench import _runner, c_loop, compilation, events, passes, stationary
 from forks.bench._clock import best_times, slope_of_upper_half
 from forks.bench._data import Stream
 from forks.bench._effort import QUICK, Effort
 from forks.bench._record import Missing, Record
 from forks.bench._runner import LONG_PARTS, PARTS, Part, run
+from forks.learners import KOGD, RBP
 from forks.streams.datasets import load
 
 
@@ -58,6 +59,8 @@ TINY = Effort(
     endurance_concept=1_000,
     endurance_window=2,
     endurance_cycle=100,
+    stationary_rows=1_000,
+    stationary_growing=400,
     svd_updates=20,
     svd_long=40,
     svd_sizes=(60, 120),
@@ -173,8 +176,24 @@ def test_main_names_the_quick_command(tmp_path, monkeypatch):
     assert "`forks bench --quick`" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+def _long(name):
+    return next(part for part in LONG_PARTS if part.name == name)
+
+
+def test_stationary_looks_at_the_middle_and_the_end(tmp_path, monkeypatch):
+    made = [("RBP", RBP(), True), ("KOGD", KOGD(), False)]
+    monkeypatch.setattr(stationary, "learners", lambda task, source: made)
+    monkeypatch.setattr(stationary, "TASKS", ("classification",))
+    records = run([_long("stationary")], TINY, tmp_path, "forks bench --only stationary", _silent())
+    found = {(record.name, record.column): record.value for record in records}
+    assert found["RBP, classification, scaled", "rows"] == 1_000
+    assert found["KOGD, classification, weighted", "rows"] == 400
+    assert found["KOGD, classification, scaled", "end"] < 45.0
+    assert found["runs saved and loaded", ""] == 2 * len(stationary.SOURCES)
+
+
 def test_endurance_looks_at_memory_speed_and_rounding(tmp_path):
-    records = run(LONG_PARTS, TINY, tmp_path, "forks bench --only endurance", _silent())
+    records = run([_long("endurance")], TINY, tmp_path, "forks bench --only endurance", _silent())
     assert all(math.isfinite(record.value) for record in records)
     value = {record.name: record.value for record in records if not record.against}
     assert value["rows"] == 6_000
