@@ -141,7 +141,7 @@ class Course:
         for each in getattr(engine, "engines", [engine]):
             live = each._live
             assert len(live.scratch) == live.learner.scratch_size(live.memory)
-            assert live.clock.tolist() == [r, 0]
+            assert live.clock[:2].tolist() == [r, 0]
             assert each._call is None
         saved = as_bytes(model)
         assert saved == self.bytes[r]

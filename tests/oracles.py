@@ -1363,6 +1363,7 @@ class AdaptiveOracle:
         self.trust = np.full(n_outputs, 1.0 - constants.share)  # of theta; the rest: follower's
         self.mean, self.spread, self.tolerance = 0.0, 1.0, 0.0
         self.watch, self.rate, self.mean_square_slope = 0.0, 0.0, 0.0
+        self.heaviest = 0.0  # weight of a row
         self.quiet, self.begun = 0, 0  # rounds: the watch was last 0; the two means were begun
         self.due = self.next_due(0)
         self.fits, self.lowerings, self.restarts = [], [], []  # rounds since the beginning
@@ -1433,7 +1434,8 @@ class AdaptiveOracle:
     def fixed_share(self, f, g, y, weight):
         """A mistake costs a factor; then a share of all weight is dealt out evenly."""
         share = self.constants.share
-        factor = np.exp(-min(weight, self.constants.most_distrust))
+        self.heaviest = max(self.heaviest, weight)
+        factor = np.exp(-weight / self.heaviest)
         trust = np.empty(self.n_outputs)
         for o in range(self.n_outputs):
             costs = [factor if _wrong(s, y[o]) else 1.0 for s in (f[o], g[o])]

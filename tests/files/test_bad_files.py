@@ -93,10 +93,11 @@ def test_no_file_and_a_folder(tmp_path):
         forks.load(tmp_path)
 
 
-def test_a_newer_file_says_so():
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_file_of_another_version_says_so(version):
     header, arrays = unpack("here", as_bytes(small_model()))
-    text = json.dumps({**header, "version": 2, "library": "9.1"})
-    with pytest.raises(ModelFileError, match=r"version 2 .* forks 9\.1; .* up to 1"):
+    text = json.dumps({**header, "version": version, "library": "9.1"})
+    with pytest.raises(ModelFileError, match=rf"version {version} .* forks 9\.1.* reads version 2"):
         from_bytes("here", save_tensors(arrays, {"forks": text}))
 
 

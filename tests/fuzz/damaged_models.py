@@ -293,6 +293,7 @@ def play(path, rng):
     if not hasattr(model, "engine_") or numba.typeof(model.engine_.rule) not in _compiled_kinds():
         return
     warnings.simplefilter("ignore", RuntimeWarning)  # absurd numbers may overflow
+    warnings.simplefilter("ignore", forks.MendWarning)
     start = rng.randrange(len(X) - 60)
     rows = X[start : start + 60, : model.n_features_in_]
     if model.n_features_in_ != rows.shape[1]:

@@ -169,6 +169,7 @@ class Machine(RuleBasedStateMachine):
         self.caught.__enter__()
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+        warnings.filterwarnings("ignore", category=forks.MendWarning)
         COUNTS["machines"] += 1
 
     def teardown(self) -> None:

@@ -30,9 +30,9 @@ def test_the_machine_notices_a_state_that_is_lost(monkeypatch):
 
     restored = Engine.restored.__func__
 
-    def forgetful(cls, learner, n_features, n_outputs, memory, rounds):
+    def forgetful(cls, learner, n_features, n_outputs, memory, *past):
         memory.floats[-8:] = 0.0
-        return restored(cls, learner, n_features, n_outputs, memory, rounds)
+        return restored(cls, learner, n_features, n_outputs, memory, *past)
 
     class One(Machine):
         kinds = ("regressor",)

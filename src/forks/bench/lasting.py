@@ -115,7 +115,7 @@ def error_of(case: Case, model: Any, X: Any, truth: Vector) -> float:
     return 100.0 * float(np.mean(answers != truth))
 
 
-class Played(NamedTuple):
+class Lasted(NamedTuple):
     """What became of a model."""
 
     errors: dict[int, float]  # by the number of rows
@@ -149,7 +149,7 @@ def measure(effort: Effort) -> Iterator[Record]:
     yield Record(name="mends in all", value=float(mends), at_most=0.0)
 
 
-def play(case: Case, n: int, middle: int) -> Played:
+def play(case: Case, n: int, middle: int) -> Lasted:
     """Learn n rows in chunks; look at clean rows after `middle` rows, twice as many, and so on."""
     rng = np.random.default_rng(SEED)
     clean, truth, _ = rows_of(case, _CLEAN, rng, noise=False)
@@ -164,4 +164,4 @@ def play(case: Case, n: int, middle: int) -> Played:
         seconds += time.process_time() - start
         if done in looks:
             errors[done] = error_of(case, model, clean, truth)
-    return Played(errors, model.n_mends_, seconds)
+    return Lasted(errors, model.n_mends_, seconds)

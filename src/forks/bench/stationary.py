@@ -46,7 +46,7 @@ SOURCES = (
 TASKS = ("classification", "regression")
 
 
-class Played(NamedTuple):
+class Stood(NamedTuple):
     """What became of a model."""
 
     middle: float  # error in %, or RMSE, mean over the looks
@@ -82,7 +82,7 @@ def rows_of(
     return source.scale * X, y, weights
 
 
-def play(learner: Learner, task: str, source: Source, n: int, n_clean: int = _CLEAN) -> Played:
+def play(learner: Learner, task: str, source: Source, n: int, n_clean: int = _CLEAN) -> Stood:
     """Learn n rows in chunks; look at the clean rows in the middle and at the end."""
     kind = OnlineKernelClassifier if task == "classification" else OnlineKernelRegressor
     model: Any = kind(learner, random_state=0)
@@ -99,7 +99,7 @@ def play(learner: Learner, task: str, source: Source, n: int, n_clean: int = _CL
             errors[chunk // _LOOKS].append(_error(task, model.predict(clean), truth))
     middle, end = (float(np.mean(tenth)) for tenth in errors.values())
     wobble = float(np.sqrt(sum(np.var(tenth) for tenth in errors.values()) / (_LOOKS - 1)))
-    return Played(middle, end, wobble, mends_of(model), finite, _is_loaded(model, clean))
+    return Stood(middle, end, wobble, mends_of(model), finite, _is_loaded(model, clean))
 
 
 def _error(task: str, answers: Vector, truth: Vector) -> float:
@@ -153,7 +153,7 @@ def measure(effort: Effort) -> Iterator[Record]:
     yield from _summary(everything)
 
 
-def _line(name: str, task: str, n: int, played: Played) -> Iterator[Record]:
+def _line(name: str, task: str, n: int, played: Stood) -> Iterator[Record]:
     unit = "%" if task == "classification" else ""
     for column, value, its_unit in (
         ("rows", n, ""),
@@ -167,7 +167,7 @@ def _line(name: str, task: str, n: int, played: Played) -> Iterator[Record]:
         yield Record(name=name, value=float(value), unit=its_unit, column=column)
 
 
-def _summary(everything: Sequence[Played]) -> Iterator[Record]:
+def _summary(everything: Sequence[Stood]) -> Iterator[Record]:
     total = len(everything)
     yield Record(name="runs", value=float(total))
     for name, count in (

@@ -49,9 +49,9 @@ A'^-1 A theta, so that theta remains the solution for all rows, with the prior o
 that makes every example right at once, O(m + d). Its features are psi with the kernel values
 centred and divided by the root mean square of their norm, over the rows of the last fit; at a fit
 it starts anew and follows these rows. The two are weighted by the fixed-share rule with learning
-rate 1: a mistake on a row of weight v multiplies a weight by exp(-v), v at most `_MOST_DISTRUST`
-(else one wrong label of a heavy row would decide), and `_SHARE` of all weight is then dealt out
-evenly. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
+rate 1: a mistake on a row of weight v multiplies a weight by exp(-v / v_max), v_max the largest
+weight so far (else one wrong label of a heavy row would decide), and `_SHARE` of all weight is then
+dealt out evenly. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
 stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `_SURE` away from 0 and 1.
 So if the stream does not sit still, or asks the same again and again, the follower takes over
 within some rounds, and the price on other streams is small.
@@ -133,7 +133,6 @@ _TINY = 1e-5  # the least weight that a row has in a fit
 _MOST_REFUSED = 16  # steps, before the learner starts anew from its last rows
 _WIDEST = 512  # features: more have no linear part
 _SHARE = 0.001
-_MOST_DISTRUST = 1.0
 _SURE = 0.01  # probabilities stay so far from 0 and 1
 _GAIN = 1.5  # of the mistake rate, which the watch looks for
 _ALARM = 16.0
@@ -174,6 +173,7 @@ class Level(NamedTuple):
     watch: int  # cumulative sum
     rate: int  # of mistakes, recently
     residual: int  # mean square of the slope, recently
+    heaviest: int  # the largest weight of a row
 
 
 COUNT = AdaptiveCount(*range(len(AdaptiveCount._fields)))
@@ -738,7 +738,7 @@ def _step(rule, state, work, x, y, weight, out):
             _follow(state, work, y, weight)
         _newton(rule, state, work, y, weight)
         counts[COUNT.rounds] += 1
-        due = counts[COUNT.rounds] == counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM
+        due = counts[COUNT.rounds] >= counts[COUNT.due] or state.levels[LEVEL.watch] > _ALARM
         if due or counts[COUNT.refused] == _MOST_REFUSED:
             counts[COUNT.event] = FIT
 
@@ -909,7 +909,9 @@ def _follow_rows(follower, rows, targets):
 @njit
 def _follow(state, work, y, weight):
     """Weigh theta and the follower by their mistakes; let the follower make this round right."""
-    distrust = math.exp(-min(weight, _MOST_DISTRUST))
+    heaviest = max(state.levels[LEVEL.heaviest], weight)
+    state.levels[LEVEL.heaviest] = heaviest
+    distrust = math.exp(-weight / heaviest)
     W = _whole_blocks(state.counts[COUNT.width] + 1)
     for o in range(y.shape[0]):
         a = state.trust[o, 0] * (distrust if is_mistake(work.f[o], y[o]) else 1.0)
