@@ -51,10 +51,10 @@ centred and divided by the root mean square of their norm, over the rows of the 
 it starts anew and follows these rows. The two are weighted by the fixed-share rule with learning
 rate 1: a mistake on a row of weight v multiplies a weight by exp(-v / v_max), v_max the largest
 weight so far (else one wrong label of a heavy row would decide), and `_SHARE` of all weight is then
-dealt out evenly. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
-stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `_SURE` away from 0 and 1.
-So if the stream does not sit still, or asks the same again and again, the follower takes over
-within some rounds, and the price on other streams is small.
+dealt out evenly. The one of more weight gives the answer, 2 p - 1, where p is the probability that
+its score stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `_SURE` away from
+0 and 1. So if the stream does not sit still, or asks the same again and again, the follower takes
+over within some rounds, and the price on other streams is small.
 
 **Start again when the concept has changed.** A cumulative sum of log-likelihood ratios watches
 the mistakes of theta (with several outputs: whether the largest score is that of a right one; in
@@ -473,7 +473,8 @@ class Adaptive(Learner):
             levels[LEVEL.alpha] = self._unit * chosen
         if n == self.buffer:
             levels[LEVEL.alpha] = min(levels[LEVEL.alpha], self._unit * _ALPHA_ROUNDS / n)
-        self._fit_theta(state, F, L, gram, targets, weights)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is mended
+            self._fit_theta(state, F, L, gram, targets, weights)
         self._restart_follower(state, K, F[:, Phi.shape[1] :], targets)
         state.counts[COUNT.refused] = 0
 
