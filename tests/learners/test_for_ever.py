@@ -205,7 +205,11 @@ def test_a_gradient_that_overflows_is_counted_by_bogd():
 # ---- every learner, every stream -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [UNSCALED, WEIGHTED], ids=lambda source: source.name)
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(UNSCALED, marks=pytest.mark.slow), WEIGHTED],
+    ids=lambda source: source.name,
+)
 def test_regression_is_finite_saved_and_loaded(source):
     for name, learner, _ in learners("regression", source):
         played = play(learner, "regression", source, 2_000, n_clean=100)
