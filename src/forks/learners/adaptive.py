@@ -491,6 +491,7 @@ class Adaptive(Learner):
             state.counts[COUNT.mends] += 1
             beyond = ~np.isfinite(np.diagonal(K))
             K[beyond], K[:, beyond] = 0.0, 0.0
+            K[~np.isfinite(K)] = 0.0  # of a kernel that is none
         largest = float(np.diagonal(K).max())
         if largest > 0.0:
             factor, order, m, _ = lapack.dpstrf(K, tol=_DEPENDENT * largest, lower=1)
@@ -530,16 +531,16 @@ class Adaptive(Learner):
         targets: Matrix,
         weights: Vector,
     ) -> None:
-        """Fit the squared hinge, or the squared error, by Newton's method: set theta and P.
+        """Fit the squared hinge, or the squared error, by a Newton step: set theta and P.
 
         With Lambda = L L' and F = psi L'^-1, the rows of F are those of psi for a prior alpha I.
         With the rows that have a loss, H the weights times the curvature at f = 0,
 
             w = (alpha I + F'H F)^-1 F'H y,   theta = L'^-1 w,   A = L (alpha I + F'H F) L'.
 
-        All rows have a loss at first, and then those with y f < 1, until they are the same again,
-        or for a few steps, with f = G (G + alpha H^-1)^-1 y and G = F F', the smaller system.
-        Several outputs, which share P, and regression keep all rows.
+        The rows that have a loss are those with y f < 1 in the fit to all rows, which is made with
+        the smaller system, f = G (G + alpha H^-1)^-1 y and G = F F'. In regression, and with
+        several outputs, which share P, they are all.
         """
         m, width = int(state.counts[COUNT.landmarks]), F.shape[1]
         alpha, h = float(state.levels[LEVEL.alpha]), self._unit * np.maximum(weights, _TINY)
@@ -563,6 +564,7 @@ class Adaptive(Learner):
     def _rows_with_loss(
         self, F: Matrix, gram: Matrix, targets: Matrix, ridge: Vector
     ) -> NDArray[np.bool_]:
+        """Return which rows have a loss in the fit to all of them; `ridge` is alpha H^-1."""
         everyone = np.ones(len(gram), bool)
         if not self._rule.classifies or targets.shape[1] > 1:
             return everyone
