@@ -1,10 +1,12 @@
 """Threads: what several give is what one gives."""
 
 import copy
+import gc
 import pickle
 import signal
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -259,3 +261,22 @@ def test_a_thread_gives_what_the_main_thread_gives():
         assert (
             pool.submit(lambda: as_bytes(FORKSClassifier(budget=40).fit(X, Y))).result() == expected
         )
+
+
+def test_events_leave_no_cycles_that_keep_arrays():
+    """What a call that learns has held is free when it returns, without the garbage collector."""
+
+    class Kept(np.ndarray):
+        pass
+
+    model = FORKSClassifier().fit(X[:20], Y[:20])
+    engine, rows = model.engine_, X[20:300].view(Kept)
+    seen = weakref.ref(rows)
+    gc.collect()
+    gc.disable()
+    try:
+        engine.learn(rows, Y[20:300].reshape(-1, 1))  # fits at 64 and at 250 rows
+        del rows
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -171,7 +171,7 @@ def test_chunks_are_played_as_one_stream(folder, monkeypatch, method):
 
 
 def test_memory_does_not_grow_with_the_stream(tmp_path, monkeypatch):
-    n = 1_600_000  # a few chunks more or less are as malloc likes it
+    n = 400_000
     path = tmp_path / "many.flights"
     some_flights(n).tofile(path)
     monkeypatch.setattr(runs, "_prepared", lambda name: lambda c: read_flights(path, chunk=c))

@@ -73,12 +73,15 @@ class one_thread:
 def _leave_the_cut() -> None:
     """Leave the context for those who did not come to it because they were cut."""
     frames = sys._current_frames()
-    for entry in _inside.entries:
-        running = frames.get(entry.thread)
-        while running is not None and running is not entry.frame:
-            running = running.f_back
-        if running is None:
-            _leave(entry)
+    try:
+        for entry in _inside.entries:
+            running = frames.get(entry.thread)
+            while running is not None and running is not entry.frame:
+                running = running.f_back
+            if running is None:
+                _leave(entry)
+    finally:
+        frames.clear()  # with this very frame in it: a cycle, which would keep the callers' arrays
 
 
 def _leave(entry: _Entry) -> None:
