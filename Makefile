@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs-installed
-OF_RIVER := tests/compat tests/bench tests/test_memory.py
+OF_RIVER := tests/compat tests/experiments/bench tests/engine/test_memory.py
 
 # Real data: $FORKS_DATA, or the folder beside the checkout where there is one.
 ifndef FORKS_DATA

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 
 import oracles
+from forks.engine import one_thread
 from forks.features import scaling
 from forks.learners import adaptive
-from forks.linalg import one_thread
 from forks_against_oracle import oracle_kernel, oracle_loss
 
 
@@ -41,7 +41,7 @@ def oracle_for(learner, n_features, n_outputs=1):
 
 
 def oracle_run(learner, X, Y, weights=None):
-    """Give the scores, one column per output, and the oracle at the end."""
+    """Return the scores, one column per output, and the oracle at the end."""
     weights = np.ones(len(X)) if weights is None else weights
     oracle = oracle_for(learner, X.shape[1], Y.shape[1])
     rounds = zip(X, Y, weights, strict=True)

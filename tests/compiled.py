@@ -2,7 +2,7 @@
 
 import numba
 
-from forks._jit import OPTIONS
+from forks.engine.compile import OPTIONS
 
 
 def njit(function):

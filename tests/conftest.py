@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from forks.streams.datasets import load
+from forks.datasets.folder import load
 
 # A first call compiles for seconds: hypothesis must not take that for slowness.
 # `make test` asks the same each time; `make fuzz` takes the other profile and asks anew.

@@ -4,9 +4,9 @@ import numpy as np
 
 import oracles
 from forks import kernels
-from forks._random import choose
+from forks.engine import Engine
+from forks.engine.random import choose
 from forks.learners import FORKS
-from forks.learners._engine import Engine
 from forks.learners.forks import memory_of
 from forks.linalg import SJLT
 

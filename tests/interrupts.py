@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from forks import FORKSClassifier, OnlineKernelClassifier
-from forks.estimators._saved import as_bytes, from_bytes
+from forks.estimators.saving import as_bytes, from_bytes
 from forks.kernels import Gaussian
 from forks.learners import BPAS, FORKS, KOGD, NOGD, PROSNKONS, Adaptive, SkeGD, SketchedKONS
 from forks.learners.catalogue import CATALOGUE, Setting

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from forks._rows import Points
-from forks._simd import padded
+from forks.engine import Points
+from forks.engine.blocks import padded
 
 
 def kept_points(Z, spare=np.nan):

@@ -9,7 +9,7 @@ PROJECT = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").rea
 
 
 def lowest(*extras: str) -> list[str]:
-    """Give `name==version.*` for the dependencies, or for those of extras."""
+    """Return `name==version.*` for the dependencies, or for those of extras."""
     groups = PROJECT["optional-dependencies"]
     asked = [one for extra in extras for one in groups[extra]] or PROJECT["dependencies"]
     return [re.sub(r">=(.+)", r"==\1.*", one) for one in asked]

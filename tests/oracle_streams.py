@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from forks.learners._engine import Engine
-from forks.streams.datasets import load, permutations
+from forks.datasets.folder import load, permutations
+from forks.engine import Engine
 
 
 def made_up(n=400, d=5, seed=0):

@@ -1372,7 +1372,7 @@ class AdaptiveOracle:
     # ---- one round
 
     def play(self, x, y, weight: float = 1.0):
-        """Give the scores of x, one per output, and learn from y."""
+        """Return the scores of x, one per output, and learn from y."""
         psi = self.values(x)
         phi = self.features(psi)
         f = phi @ self.w

@@ -3,7 +3,7 @@
 import numpy as np
 
 import oracle_streams
-from forks.streams.datasets import load
+from forks.datasets.folder import load
 from forks_against_oracle import engine_run
 from oracle_streams import made_up, real
 
@@ -35,7 +35,7 @@ def svmguide3(seed):
 
 
 def draws_of(learner, d, seed=0):
-    """Give draw(n) -> a number below n, as an engine of this seed draws it."""
+    """Return draw(n) -> a number below n, as an engine of this seed draws it."""
     uniform = oracle_streams.draws_of(learner, d, seed)
     return lambda n: int(uniform() * n)
 

@@ -70,4 +70,6 @@ def test_a_failure_is_one_line_and_status_1(tmp_path):
 def test_the_command_line_itself_imports_no_heavy_room():
     code = "import sys, forks.cli; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"matplotlib", "forks.demo", "forks.bench"} & set(done.stdout.split())
+    assert not {"matplotlib", "forks.experiments.demo", "forks.experiments.bench"} & set(
+        done.stdout.split()
+    )

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from forks.engine import Engine
 from forks.kernels import Gaussian
-from forks.learners._engine import Engine
 from forks.learners.adaptive import Adaptive
 from forks.learners.catalogue import CATALOGUE, Method, Setting
 from forks.learners.forks import FORKS
@@ -123,7 +123,7 @@ def parameters():
         yield pytest.param(case, id=case.name, marks=[] if case.is_quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("case", parameters())
+@pytest.mark.parametrize("case", list(parameters()))
 def test_nothing_has_changed(case):
     kept = json.loads(KEPT.read_text())
     expected, ours = kept["cases"][case.name], played(case)

@@ -8,8 +8,9 @@ from scipy.sparse import csr_array
 
 import oracles
 from compiled import njit
-from forks._rows import rows_from, take
-from forks._simd import padded
+from forks.engine import Engine, rows_from, take
+from forks.engine.blocks import padded
+from forks.engine.protocol import run, score_rows
 from forks.kernels import (
     Gaussian,
     Laplacian,
@@ -22,8 +23,6 @@ from forks.kernels import (
     squared_distances,
 )
 from forks.learners import KOGD
-from forks.learners._engine import Engine
-from forks.learners._protocol import run, score_rows
 from kept_points import kept_points
 
 CASES = [

@@ -24,11 +24,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from forks._jit import entry, jit_dispatch, njit
-from forks._parts import checked
-from forks._rows import Points, absolute_distances, inner_products, squared_distances
-from forks._simd import LANES, exp_minus, fma, load, padded, splat, store
-from forks.typing import Matrix
+from forks.engine import (
+    Matrix,
+    Points,
+    absolute_distances,
+    checked,
+    entry,
+    inner_products,
+    jit_dispatch,
+    njit,
+    squared_distances,
+)
+from forks.engine.blocks import LANES, exp_minus, fma, load, padded, splat, store
 
 __all__ = [
     "Gaussian",
@@ -118,7 +125,7 @@ def _linear_row(kernel, x, points, n, out):
 
 
 def check_kernel(kernel: Kernel) -> Kernel:
-    """Give the kernel in the form that compiled code takes, or say what is wrong with it."""
+    """Return the kernel in the form that compiled code takes, or say what is wrong with it."""
     kernel = checked(kernel, "kernel", kernel_row.knows)
     for name in ("bandwidth", "degree", "gamma"):
         if getattr(kernel, name, 1) <= 0:

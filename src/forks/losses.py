@@ -9,8 +9,7 @@ classification losses are -1 and +1. A loss of one's own is added like a kernel
 import math
 from typing import Any, NamedTuple, TypeAlias
 
-from forks._jit import jit_dispatch
-from forks._parts import checked
+from forks.engine import checked, jit_dispatch
 
 Loss: TypeAlias = Any  # any NamedTuple registered with `value`, `slope` and `curvature`
 
@@ -188,7 +187,7 @@ def _huber_curvature(loss, f, y):
 
 
 def check_loss(loss: Loss) -> Loss:
-    """Give the loss in the form that compiled code takes, or say what is wrong with it."""
+    """Return the loss in the form that compiled code takes, or say what is wrong with it."""
     loss = checked(loss, "loss", slope.knows)
     for name in ("epsilon", "delta"):
         if getattr(loss, name, 0) < 0:

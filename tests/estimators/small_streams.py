@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 
 from forks import FORKSClassifier, FORKSRegressor
-from forks.learners._stage_one import COUNT
 from forks.learners.forks import memory_of
+from forks.parts.stage_one import COUNT
 
 ROWS = 150
 
@@ -46,7 +46,7 @@ def regressor(**changes):
 
 
 def counts(model):
-    """Give the counters of a FORKS estimator: stage, updates, losses and so on by name."""
+    """Return the counters of a FORKS estimator: stage, updates, losses and so on by name."""
     values = memory_of(model.engine_.memory).hot.counts
     return {name: int(values[i]) for name, i in COUNT._asdict().items()}
 
@@ -57,7 +57,7 @@ def frozen(model):
 
 
 def scores_of(model, X):
-    """Give the scores that the model has now, of a classifier or a regressor."""
+    """Return the scores that the model has now, of a classifier or a regressor."""
     return getattr(model, "decision_function", model.predict)(X)
 
 

@@ -10,10 +10,10 @@ import pytest
 from sklearn.base import clone
 
 from forks import OnlineKernelClassifier
+from forks.engine import one_thread
+from forks.engine.locks import Lock
+from forks.engine.threads import _inside, _libraries
 from forks.learners import KOGD
-from forks.learners._lock import Lock
-from forks.linalg import one_thread
-from forks.linalg.threads import _inside, _libraries
 from interrupts import FIRST, MODELS, Cutter, X, course, labels, random_interrupts, started
 
 ROWS = 110

@@ -29,9 +29,9 @@ from small_streams import (
 )
 
 from forks import FORKSClassifier, OnlineKernelClassifier, OnlineKernelRegressor
+from forks.engine.protocol import run
 from forks.kernels import Gaussian, Linear
 from forks.learners import FORKS, KOGD
-from forks.learners._protocol import run
 from forks.losses import SquaredError
 
 X, Y = labelled()

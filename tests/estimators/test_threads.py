@@ -15,10 +15,11 @@ import pytest
 from sklearn.base import clone
 
 from forks import FORKSClassifier, OnlineKernelClassifier
-from forks.estimators._saved import as_bytes
+from forks.engine import one_thread
+from forks.engine.locks import Lock
+from forks.engine.threads import _libraries
+from forks.estimators.saving import as_bytes
 from forks.learners import BPAS, FORKS, KOGD
-from forks.learners._lock import Lock
-from forks.linalg.threads import _libraries, one_thread
 from oracle_streams import made_up
 
 CHUNK = 20

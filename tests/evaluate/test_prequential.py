@@ -24,16 +24,16 @@ from estimators.small_streams import (
     valued,
 )
 from forks import FORKSClassifier, OnlineKernelClassifier
+from forks.datasets.folder import load, permutations
+from forks.engine.protocol import run, run_ahead, score_rows
 from forks.evaluate import Checkpoint, prequential
-from forks.evaluate._tally import row_losses
-from forks.evaluate._warm_up import play_small, warm_up
+from forks.evaluate.clock import play_small, warm_up
+from forks.evaluate.metrics import row_losses
 from forks.kernels import Gaussian, _kernel_block
 from forks.learners import FORKS, KOGD, NOGD, RBP
-from forks.learners._protocol import run, run_ahead, score_rows
-from forks.learners._stage_one import COUNT
 from forks.learners.catalogue import CATALOGUE, Setting
 from forks.losses import Hinge, Logistic, SquaredError
-from forks.streams.datasets import load, permutations
+from forks.parts.stage_one import COUNT
 
 ROWS = 150
 X, Y = labelled(ROWS)
@@ -359,7 +359,7 @@ def test_nothing_is_compiled_while_the_clock_runs(monkeypatch, form, delay):
         before.append(compiled())
         return seconds
 
-    monkeypatch.setattr("forks.evaluate._players.warm_up", noted)
+    monkeypatch.setattr("forks.evaluate.players.warm_up", noted)
     # a kernel and a loss that no other test here has compiled
     sizes = {"budget": 10, "update_cycle": 5}
     model = FORKSClassifier(kernel="laplacian", loss="squared_hinge", **sizes)
@@ -376,7 +376,7 @@ def test_the_clock_does_not_run_while_code_is_compiled(monkeypatch):
         played.append((learner, sparse, late))
         return 123.0
 
-    monkeypatch.setattr("forks.evaluate._players.warm_up", slow)
+    monkeypatch.setattr("forks.evaluate.players.warm_up", slow)
     model = classifier()
     (c,) = prequential(model, [(csr_array(X), Y)], delay=2)
     assert c.compile_seconds == 123.0

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import oracles
 from compiled import njit
-from forks._rows import rows_from, take
+from forks.engine import rows_from, take
 from forks.features.scaling import (
     apply_scale,
     divided,

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import forks
 from forks import FORKSClassifier, ModelFileError, OnlineKernelClassifier
-from forks.estimators._saved import as_bytes, from_bytes
+from forks.estimators.saving import as_bytes, from_bytes
 from forks.files import pack, unpack
 from forks.kernels import Gaussian
 from forks.learners import RBP

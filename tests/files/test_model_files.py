@@ -20,7 +20,7 @@ from forks import (
     OnlineKernelClassifier,
     OnlineKernelRegressor,
 )
-from forks.estimators._saved import as_bytes, from_bytes
+from forks.estimators.saving import as_bytes, from_bytes
 from forks.kernels import Gaussian, Laplacian
 from forks.learners import BPAS, KOGD, RBP, Adaptive
 from forks.learners.catalogue import CATALOGUE, Setting

@@ -11,7 +11,7 @@ import pytest
 
 import forks
 from forks import OnlineKernelClassifier
-from forks.estimators._saved import as_bytes
+from forks.estimators.saving import as_bytes
 from forks.files import write_atomically
 from forks.learners import RBP
 from oracle_streams import made_up

@@ -15,8 +15,8 @@ from scipy import sparse
 
 import forks
 from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier, OnlineKernelRegressor
-from forks.estimators._saved import as_bytes, from_bytes
-from forks.files._container import _digest, unpack
+from forks.estimators.saving import as_bytes, from_bytes
+from forks.files.container import _digest, unpack
 from forks.kernels import Gaussian
 from forks.learners import FORKS, KOGD
 from forks.learners.catalogue import CATALOGUE, Setting
@@ -168,7 +168,7 @@ def _changed_header(header, rng):
 
 
 def _packed(header, arrays, rng):
-    """Give the bytes of a file, with a digest that fits if there can be one."""
+    """Return the bytes of a file, with a digest that fits if there can be one."""
     given = header.pop("digest", None)
     try:
         text = json.dumps(header)
@@ -195,7 +195,7 @@ _INTEGERS = (0, -1, 1, 2, 3, 5, 9, 11, 2**31, 2**53, 2**53 + 1, 2**63 - 1, -(2**
 
 
 def _reformed(array, rng):
-    """Give an array of another form or type."""
+    """Return an array of another form or type."""
     match rng.randrange(6):
         case 0:
             return array[: array.shape[0] // 2]
@@ -242,7 +242,7 @@ def _change_integers(flat, rng):
 
 
 def _changed_array(array, rng):
-    """Give an array with other numbers in it, or of another form."""
+    """Return an array with other numbers in it, or of another form."""
     with np.errstate(all="ignore"):
         if array.size == 0 or rng.random() < 0.1:
             return _reformed(array, rng)

@@ -106,7 +106,7 @@ TOKENS = (
 def damaged(
     raw: bytes, others: Sequence[bytes], tokens: Sequence[bytes], rng: random.Random
 ) -> bytes:
-    """Give a copy of a file with some damage."""
+    """Return a copy of a file with some damage."""
     data = bytearray(raw)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
@@ -145,7 +145,7 @@ def damaged(
 
 
 def _recoded(raw: bytes, rng: random.Random) -> bytes:
-    """Give a text in another encoding, or with other ends of lines."""
+    """Return a text in another encoding, or with other ends of lines."""
     text = raw.decode("latin-1")
     match rng.randrange(5):
         case 0:

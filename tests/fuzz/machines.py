@@ -24,7 +24,7 @@ from sklearn.base import clone
 
 import forks
 from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier
-from forks.estimators._saved import as_bytes
+from forks.estimators.saving import as_bytes
 from forks.kernels import Gaussian
 from forks.learners.catalogue import CATALOGUE, Setting
 

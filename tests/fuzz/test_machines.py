@@ -26,7 +26,7 @@ def test_any_calls_in_any_order(kind):
 
 def test_the_machine_notices_a_state_that_is_lost(monkeypatch):
     """A save that forgets something is found."""
-    from forks.learners._engine import Engine
+    from forks.engine import Engine
 
     restored = Engine.restored.__func__
 

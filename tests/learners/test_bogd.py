@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
+from forks.datasets.folder import load, permutations
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import BOGD
 from forks.losses import Hinge, SquaredError
-from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
 from oracle_streams import draws_of, made_up, made_up_weights, mistakes, real
 

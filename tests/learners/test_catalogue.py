@@ -9,12 +9,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks.datasets.folder import names, read
+from forks.engine import Engine
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import __all__ as exported
-from forks.learners._engine import Engine
 from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.losses import SquaredError
-from forks.streams.datasets import names, read
 from oracle_streams import made_up
 
 METHODS = pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
@@ -198,7 +198,7 @@ def test_scores_are_linear_in_the_features(method):
 
 
 def weights_of(engine, n_features):
-    """Give w, from where each state has it."""
+    """Return w, from where each state has it."""
     state = engine.learner.view(engine.memory)
     state = getattr(state, "hot", state)
     if hasattr(state, "triangle"):  # a = T'w

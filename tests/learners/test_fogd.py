@@ -8,15 +8,13 @@ from scipy.sparse import csr_array
 
 import oracles
 from compiled import njit
-from forks._rows import rows_from, take
-from forks._simd import padded
+from forks.datasets.folder import load, permutations
+from forks.engine import MENDS, Engine, rows_from, take
+from forks.engine.blocks import padded
 from forks.features.fourier import Frequencies, draw, write_fourier_features
 from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
 from forks.learners import FOGD
-from forks.learners._engine import Engine
-from forks.learners._protocol import MENDS
 from forks.losses import Hinge, SquaredError
-from forks.streams.datasets import load, permutations
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
 from oracle_streams import made_up, made_up_weights, mistakes, real
 

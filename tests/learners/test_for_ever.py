@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("forks.bench", reason="the benchmark needs matplotlib")
+pytest.importorskip("forks.experiments.bench", reason="the benchmark needs matplotlib")
 
-from forks.bench.stationary import SOURCES, TASKS, learners, play, rows_of
+from forks.engine import MENDS, Engine
+from forks.experiments.bench.stationary import SOURCES, TASKS, learners, play, rows_of
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import (
     BOGD,
@@ -20,8 +21,6 @@ from forks.learners import (
     SkeGD,
     SketchedKONS,
 )
-from forks.learners._engine import Engine
-from forks.learners._protocol import MENDS
 from forks.losses import SquaredError
 
 SCALED, _, UNSCALED, WEIGHTED = SOURCES

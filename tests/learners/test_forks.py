@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import oracles
+from forks.datasets.folder import load, permutations
+from forks.engine import Engine
 from forks.kernels import Gaussian, Laplacian, kernel_block
 from forks.learners import FORKS
-from forks.learners._engine import Engine
-from forks.learners._stage_one import COUNT
 from forks.learners.forks import memory_of
 from forks.losses import Hinge, Logistic, SquaredError, SquaredHinge
-from forks.streams.datasets import load, permutations
+from forks.parts.stage_one import COUNT
 from forks_against_oracle import engine_run, oracle_run
 
 SMALL = {

@@ -10,13 +10,12 @@ import pytest
 
 from compiled import njit
 from forks import MendWarning, OnlineKernelClassifier
-from forks.bench.lasting import CASES, error_of, play, rows_of
-from forks.estimators._saved import as_bytes, from_bytes
+from forks.engine import EVENT, attach, one_thread, step, workspace
+from forks.estimators.saving import as_bytes, from_bytes
+from forks.experiments.bench.lasting import CASES, error_of, play, rows_of
 from forks.kernels import Polynomial
 from forks.learners import Adaptive
-from forks.learners._protocol import EVENT, attach, step, workspace
 from forks.learners.adaptive import COUNT, LEVEL
-from forks.linalg import one_thread
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredError
 from oracle_streams import engine_for
@@ -99,7 +98,7 @@ def cholesky(A):
 
 
 def played_exactly(n_features, n_rows, chunk=5_000, scale=1.0, weighted=False, **parameters):
-    """Give the learner's state after a regression, and exact arithmetic on the same rows."""
+    """Return the learner's state after a regression, and exact arithmetic on the same rows."""
     learner = Adaptive(loss=SquaredError(), robust=False, restart=False, **parameters)
     engine, rng = engine_for(learner, n_features), np.random.default_rng(1)
 

@@ -5,13 +5,13 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
+from forks.datasets.folder import load, permutations
+from forks.engine import Engine
 from forks.features.nystrom import nystrom_map
 from forks.kernels import Gaussian, Laplacian, Polynomial
 from forks.learners import NOGD
-from forks.learners._engine import Engine
-from forks.learners._stage_one import COUNT
 from forks.losses import EpsilonInsensitive, Hinge, Logistic, SquaredError
-from forks.streams.datasets import load, permutations
+from forks.parts.stage_one import COUNT
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
 from kept_points import kept_points
 from oracle_streams import made_up, made_up_weights, mistakes, real

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 import oracles
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import Projectron
-from forks.learners._expansion import POINTS
-from forks.learners._projection import CUT
+from forks.parts.expansion import POINTS
+from forks.parts.projection import CUT
 from forks_against_oracle import engine_run, oracle_kernel
 from perceptrons import (
     assert_scores,

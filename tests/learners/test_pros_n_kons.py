@@ -5,14 +5,13 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
+from forks.datasets.folder import load, permutations
+from forks.engine import Engine, one_thread
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import PROSNKONS
-from forks.learners._engine import Engine
 from forks.learners.pros_n_kons import state_of
-from forks.linalg import one_thread
 from forks.losses import Hinge, SquaredError
 from forks.streams import adversarial
-from forks.streams.datasets import load, permutations
 from forks_against_oracle import oracle_kernel, oracle_loss
 from oracle_streams import column, draws_of, engine_for, repeating
 

@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
-from forks._random import choose
+from forks.engine.random import choose
 from forks.kernels import Gaussian
 from forks.learners import SkeGD
-from forks.learners._stage_one import COUNT
 from forks.linalg import SJLT
 from forks.losses import Hinge, SquaredError
+from forks.parts.stage_one import COUNT
 from forks_against_oracle import engine_run, oracle_kernel, oracle_loss
 from oracle_streams import made_up, mistakes, real
 

@@ -5,12 +5,12 @@ import pytest
 from scipy.sparse import csr_array
 
 import oracles
+from forks.datasets.folder import load, permutations
+from forks.engine import one_thread
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import SketchedKONS
 from forks.learners.sketched_kons import state_of
-from forks.linalg import one_thread
 from forks.losses import SquaredError
-from forks.streams.datasets import load, permutations
 from forks_against_oracle import oracle_kernel, oracle_loss
 from oracle_streams import column, draws_of, engine_for, repeating
 

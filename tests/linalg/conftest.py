@@ -2,7 +2,7 @@
 
 import pytest
 
-from forks.linalg import one_thread
+from forks.engine import one_thread
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from compiled import njit
-from forks._simd import padded
+from forks.engine.blocks import padded
 from forks.kernels import Gaussian, kernel_block
-from forks.learners._projection import CUT
 from forks.linalg import cholesky
+from forks.parts.projection import CUT
 from kept_points import kept_points
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import forks
 from forks import FORKSClassifier, FORKSRegressor, ModelFileError, OnlineKernelClassifier
-from forks.estimators._saved import as_bytes
+from forks.estimators.saving import as_bytes
 from forks.learners import RBP
 from forks.run import learn
 from forks.run._interrupts import whole

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import forks
 from forks.cli import main
-from forks.estimators._saved import read
+from forks.estimators.saving import read
 from forks.learners.catalogue import CATALOGUE
 from forks.streams.tables import InputFile
 from oracle_streams import made_up

@@ -78,7 +78,7 @@ def demo(
 ) -> None:
     """Learn a drifting stream live and draw the mistake rate."""
     with failures_in_one_line():
-        from forks.demo import run_demo
+        from forks.experiments.demo import run_demo
 
         run_demo(rows=rows, seed=seed, picture=picture)
 
@@ -115,7 +115,7 @@ def compare(
 ) -> None:
     """Play all methods on a data set, side by side."""
     with failures_in_one_line(bad_input=2, missing_file=2):
-        from forks.compare import run_compare
+        from forks.experiments.compare import run_compare
 
         run_compare(
             data,
@@ -150,7 +150,7 @@ def reproduce(
 ) -> None:
     """Play the paper's experiments, or one's own; goes on where it was stopped."""
     with failures_in_one_line(bad_input=2, missing_file=2):
-        from forks.reproduce.command import run_reproduce
+        from forks.experiments.reproduce.command import run_reproduce
 
         run_reproduce(what, quick=quick, output=output, jobs=jobs)
 
@@ -171,7 +171,7 @@ def bench(
 ) -> None:
     """Measure speed and growth."""
     with failures_in_one_line(bad_input=2):
-        from forks.bench import main as run_bench
+        from forks.experiments.bench import main as run_bench
 
         run_bench(quick=quick, output=output, only=only or ())
 
@@ -182,7 +182,7 @@ def list_data() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from forks.streams.datasets import at_hand, describe, names
+    from forks.datasets.folder import at_hand, describe, names
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("", "rows", "features", "task", "at hand", "licence"):
@@ -205,8 +205,8 @@ def fetch_data(
 ) -> None:
     """Fetch data sets and check their digests."""
     with failures_in_one_line(bad_input=2):
-        from forks.streams.datasets import describe
-        from forks.streams.fetch import fetch
+        from forks.datasets.fetch import fetch
+        from forks.datasets.folder import describe
 
         for name in names:  # all of them, before the first is fetched
             describe(name)
@@ -218,7 +218,7 @@ def fetch_data(
 
 @contextmanager
 def _download_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Give what shows the bytes of each file, on a terminal."""
+    """Return what shows the bytes of each file, on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

@@ -216,7 +216,7 @@ def _interrupts(checkpoint: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _progress() -> Iterator[Any]:
-    """Give what shows records: a live line on a terminal, plain lines elsewhere; on stderr."""
+    """Return what shows records: a live line on a terminal, plain lines elsewhere; on stderr."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

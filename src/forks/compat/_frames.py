@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from forks.typing import Vector
+from forks.engine import Vector
 
 helpers: Any
 try:
@@ -32,7 +32,7 @@ def column_names(X: Any) -> list[Any]:
 
 
 def numbers_of(X: Any, place: int, name: Any) -> Vector:
-    """Give a column as numbers: all finite, or an error that names the column and a row."""
+    """Return a column as numbers: all finite, or an error that names the column and a row."""
     column = X.iloc[:, place] if _is_pandas(X) else X[name]
     numbers = np.asarray(column)
     if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
@@ -46,7 +46,7 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
 
 
 def _number(value: Any) -> float:
-    """Give the number that a value is, or NaN."""
+    """Return the number that a value is, or NaN."""
     try:
         return np.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -62,7 +62,7 @@ def values_of(y: Any) -> list[Any]:
 
 
 def series_like(values: Any, X: Any, name: Any) -> Any:
-    """Give a series of the kind of frame X, with its index if it has one."""
+    """Return a series of the kind of frame X, with its index if it has one."""
     if _is_pandas(X) or helpers is None:
         import pandas as pd
 
@@ -71,7 +71,7 @@ def series_like(values: Any, X: Any, name: Any) -> Any:
 
 
 def frame_like(columns: Mapping[Any, Any], X: Any) -> Any:
-    """Give a frame of the kind of frame X, with its index if it has one."""
+    """Return a frame of the kind of frame X, with its index if it has one."""
     if _is_pandas(X) or helpers is None:
         import pandas as pd
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from forks.typing import Matrix
+from forks.engine import Matrix
 
 _OFTEN = 3  # times that names come again before they are expected: others may come in each row
 _DIGITS = re.compile(r"([0-9]{1,18})")
@@ -87,7 +87,7 @@ class FeatureIndex:
         return len(self.columns) == self.most or all(name in self.columns for name in names)
 
     def learn(self, names: Iterable[Hashable]) -> None:
-        """Give columns to new names, as long as there is room."""
+        """Return columns to new names, as long as there is room."""
         columns = self.columns.copy()
         for name in _sorted(name for name in names if name not in columns):
             if len(columns) == self.most:

@@ -12,11 +12,9 @@ import numpy as np
 
 from forks.compat._frames import column_names, numbers_of, values_of
 from forks.compat._index import FeatureIndex
-from forks.learners._checks import whole
-from forks.learners._engine import Engine
-from forks.learners._group import EngineGroup, engine_for
-from forks.learners._protocol import Learner
-from forks.typing import Matrix, Vector
+from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
+from forks.engine.checks import whole
+from forks.engine.group import engine_for
 
 logger = logging.getLogger("forks")
 

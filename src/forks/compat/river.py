@@ -49,12 +49,10 @@ from forks.compat._model import (
     probability_of,
     weight_of,
 )
+from forks.engine import Engine, EngineGroup, Matrix
+from forks.engine.checks import whole
 from forks.learners import FORKS, Adaptive
-from forks.learners._checks import whole
-from forks.learners._engine import Engine
-from forks.learners._group import EngineGroup
 from forks.losses import SquaredError
-from forks.typing import Matrix
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 

@@ -1,9 +1,9 @@
 """The scikit-learn face of the learners."""
 
-from forks.estimators._online import MendWarning
-from forks.estimators._saved import load
+from forks.estimators.base import MendWarning
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
+from forks.estimators.saving import load
 
 __all__ = [
     "FORKSClassifier",

@@ -9,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from forks.estimators._classes import ClassCounts, labels_for, targets_for
-from forks.estimators._forks import CLASSIFICATION, ForksParameters
-from forks.estimators._online import AnyLearner, OnlineEstimator
+from forks.engine import Matrix, Vector
+from forks.estimators.base import AnyLearner, OnlineEstimator
+from forks.estimators.labels import ClassCounts, labels_for, targets_for
+from forks.estimators.parameters import CLASSIFICATION, ForksParameters
 from forks.learners import Adaptive
-from forks.typing import Matrix, Vector
 
 _LARGEST = sys.float_info.max
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from forks.estimators._forks import REGRESSION, ForksParameters
-from forks.estimators._online import AnyLearner, OnlineEstimator
+from forks.engine import Matrix
+from forks.estimators.base import AnyLearner, OnlineEstimator
+from forks.estimators.parameters import REGRESSION, ForksParameters
 from forks.learners import Adaptive
 from forks.losses import SquaredError
-from forks.typing import Matrix
 
 
 class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from forks.evaluate._players import Player, player_for
+from forks.engine.checks import whole
 from forks.evaluate._rows import rows_of
-from forks.evaluate._tally import Checkpoint
-from forks.learners._checks import whole
+from forks.evaluate.metrics import Checkpoint
+from forks.evaluate.players import Player, player_for
 
 
 def prequential(

@@ -19,11 +19,9 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._jit import njit
-from forks._rows import inner_products
-from forks._simd import LANES, cos_sin, fma, load, padded, splat, store
+from forks.engine import PER_FEATURE, Matrix, inner_products, njit
+from forks.engine.blocks import LANES, cos_sin, fma, load, padded, splat, store
 from forks.kernels import Gaussian, Kernel, Laplacian
-from forks.typing import PER_FEATURE, Matrix
 
 _DRAWS = {
     Gaussian: np.random.Generator.standard_normal,
@@ -38,7 +36,7 @@ class Frequencies(NamedTuple):
 
 
 def frequency_shapes(name: str, n_features: int, n: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Frequencies` field of a state, for `forks._memory.allocate`."""
+    """Shapes of a `Frequencies` field of a state, for `forks.engine.memory.allocate`."""
     return {f"{name}.columns": (n_features, padded(n))}
 
 
@@ -61,7 +59,7 @@ def draw_feature(kernel: Kernel, frequencies: Frequencies, n: int, j: int, seed:
 
 
 def fourier_features(kernel: Kernel, frequencies: Frequencies, n: int, X: Matrix) -> Matrix:
-    """Give phi of many rows, (len(X), 2 n), outside compiled code."""
+    """Return phi of many rows, (len(X), 2 n), outside compiled code."""
     angles = X @ frequencies.columns[:, :n] / kernel.bandwidth
     return np.hstack([np.cos(angles), np.sin(angles)]) / math.sqrt(n)
 

@@ -13,16 +13,15 @@ Reference: Williams and Seeger, "Using the Nystrom method to speed up kernel mac
 
 import numpy as np
 
-from forks._rows import Points, dense_points
+from forks.engine import Matrix, Points, dense_points
 from forks.kernels import Kernel, kernel_block
 from forks.linalg import leading_eigenpairs
-from forks.typing import Matrix
 
 
 def nystrom_map(
     kernel: Kernel, points: Points, n: int, rank: int, cut: float
 ) -> tuple[Matrix, Matrix]:
-    """Give Z = V Lambda^(-1/2) and Lambda^(1/2) V', (n, k) and (k, n), for the first n points.
+    """Return Z = V Lambda^(-1/2) and Lambda^(1/2) V', (n, k) and (k, n), for the first n points.
 
     Eigenvalues up to `cut` times the largest are rounding errors: their features are zero.
     """

@@ -20,9 +20,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._jit import njit
-from forks._rows import by_form
-from forks.typing import PER_FEATURE, Matrix, Vector
+from forks.engine import PER_FEATURE, Matrix, Vector, by_form, njit
 
 _BOUND = 5.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
@@ -43,13 +41,13 @@ class Scale(NamedTuple):
 
 
 def scale_shapes(name: str, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Scale` field of a state, for `forks._memory.allocate`."""
+    """Shapes of a `Scale` field of a state, for `forks.engine.memory.allocate`."""
     shapes = dict.fromkeys(("centre", "width", "tail"), (n_features,))
     return {f"{name}.{field}": shape for field, shape in {**shapes, "bound": (1,)}.items()}
 
 
 def fit_scale(X: Matrix, weights: Vector) -> Scale:
-    """Give the scale that rows call for; those of weight zero have no say."""
+    """Return the scale that rows call for; those of weight zero have no say."""
     X = X[weights > 0.0]
     centre = np.median(np.clip(X, -_LARGEST, _LARGEST), axis=0)
     offset = _offsets(X, centre)
@@ -68,13 +66,13 @@ def fit_scale(X: Matrix, weights: Vector) -> Scale:
 
 
 def no_scale(n_features: int) -> Scale:
-    """Give the scale that leaves rows as they are, but for values beyond 1e150."""
+    """Return the scale that leaves rows as they are, but for values beyond 1e150."""
     zeros = np.zeros(n_features)
     return Scale(zeros, np.ones(n_features), zeros, np.array([_LARGEST_PLAIN]))
 
 
 def divided(scale: Scale, divisor: float) -> Scale:
-    """Give the scale whose values are those of another, divided."""
+    """Return the scale whose values are those of another, divided."""
     centre, width, tail, bound = scale
     return Scale(centre, width * divisor, tail * divisor, bound / divisor)
 

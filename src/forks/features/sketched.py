@@ -33,10 +33,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, eigh
 
-from forks._jit import njit
-from forks._rows import Points, copy_point, dense_points, point_shapes, store_point
-from forks._simd import LANES, fma, load, padded, splat
-from forks._simd import store as store_block
+from forks.engine import (
+    Counter,
+    Matrix,
+    Points,
+    Vector,
+    copy_point,
+    dense_points,
+    njit,
+    point_shapes,
+    store_point,
+)
+from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine.blocks import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
 from forks.linalg import (
     SJLT,
@@ -47,7 +56,6 @@ from forks.linalg import (
     leading_eigenpairs,
     rank_one_update,
 )
-from forks.typing import Counter, Matrix, Vector
 
 # Eigenvalues of Phi_pp below this share of s_p times the largest are rounding errors.
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -95,7 +103,7 @@ class Sketch(NamedTuple):
     signs: Matrix  # (capacity, D)     and which
     cross: Matrix  # (s_p, s_m)        Phi_pm
     size: Vector  # (1,)              |Phi_pm| when it was last factorised
-    Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.factor`; LAPACK wants columns
+    Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.smooth_pinv`; LAPACK wants columns
     R_transposed: Matrix  # (s_m, s_m)
     vectors_transposed: Matrix  # (kept, s_p)       V', with k pairs or some more
     values: Vector  # (kept,)           Sigma, with signs: truncation can make Phi_pp indefinite
@@ -103,13 +111,13 @@ class Sketch(NamedTuple):
 
 
 def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `FeatureMap` field of a state, for `forks._memory.allocate`."""
+    """Shapes of a `FeatureMap` field of a state, for `forks.engine.memory.allocate`."""
     landmarks = point_shapes(f"{name}.landmarks", n_features, plan.n_landmarks)
     return {**landmarks, f"{name}.Z": (plan.n_landmarks, padded(plan.rank))}
 
 
 def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Sketch` field of a state, for `forks._memory.allocate`."""
+    """Shapes of a `Sketch` field of a state, for `forks.engine.memory.allocate`."""
     s_p, s_m = plan.sketch_size, plan.n_landmarks
     inner = s_p if plan.keeps_inner else 0
     return {

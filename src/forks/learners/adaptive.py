@@ -85,10 +85,37 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, lapack
 from scipy.special import xlogy
 
-from forks._jit import entry, finite, njit
-from forks._memory import Memory, allocate, compiled_viewer, grown, viewer
-from forks._rows import Points, SparseRow, by_form, point_shapes, store_points
-from forks._simd import LANES, load, minus, padded, splat, store, times
+from forks.engine import (
+    MANY,
+    PER_OUTPUT,
+    RESUME,
+    Along,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Points,
+    Shapes,
+    SparseRow,
+    Vector,
+    allocate,
+    attach,
+    by_form,
+    compiled_viewer,
+    entry,
+    finite,
+    grown,
+    njit,
+    point_shapes,
+    score,
+    step,
+    store_points,
+    viewer,
+    workspace,
+)
+from forks.engine.blocks import LANES, load, minus, padded, splat, store, times
+from forks.engine.checks import one_of, whole
 from forks.features.scaling import (
     Scale,
     apply_scale,
@@ -100,24 +127,11 @@ from forks.features.scaling import (
     write_scaled,
 )
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block, kernel_row
-from forks.learners._checks import one_of, whole
-from forks.learners._expansion import finite_or_zero, is_mistake
-from forks.learners._protocol import (
-    MANY,
-    RESUME,
-    Learner,
-    Limit,
-    Shapes,
-    attach,
-    score,
-    step,
-    workspace,
-)
-from forks.linalg import definite
+from forks.linalg import spd as definite
 from forks.linalg.packed_inverse import PackedInverse, add, inverse_shapes, root, set_root
 from forks.linalg.vectors import add_multiple, dot
 from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
-from forks.typing import PER_OUTPUT, Along, Counter, Matrix, Vector
+from forks.parts.expansion import finite_or_zero, is_mistake
 
 SMALLEST_BUFFER = 16  # rows of the first fit
 _ALPHAS = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01])
@@ -250,7 +264,7 @@ class Adaptive(Learner):
         one_of("bandwidth", self.bandwidth, ("median", "absolute"))
 
     def rule(self) -> "AdaptiveRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return self._rule
 
     @cached_property
@@ -269,7 +283,7 @@ class Adaptive(Learner):
         )
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give the memory of a learner that has seen nothing; nothing is drawn."""
+        """Return the memory of a learner that has seen nothing; nothing is drawn."""
         linear = self._linear_features(n_features)
         memory = allocate(AdaptiveState, self._shapes(n_features, n_outputs, linear))
         state = self.view(memory)
@@ -304,7 +318,7 @@ class Adaptive(Learner):
         }
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
-        """Give the memory for more features, which were 0 in all rows so far."""
+        """Return the memory for more features, which were 0 in all rows so far."""
         old = self.view(memory)
         d, before = old.rows.shape[1], int(old.counts[COUNT.linear])
         linear = min(n_features, _WIDEST) if before == d else before
@@ -330,12 +344,12 @@ class Adaptive(Learner):
         return memory
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays."""
+        """Return the state class and the shapes of its arrays."""
         linear = self._linear_features(n_features)
         return AdaptiveState, self._shapes(n_features, n_outputs, linear)
 
     def limits(self, view: AdaptiveState) -> list[Limit]:
-        """Give the bounds of the counts, and of the levels that events go by."""
+        """Return the bounds of the counts, and of the levels that events go by."""
         counts, levels = view.counts, view.levels
         rounds, linear = counts[COUNT.rounds], self._linear_features(view.rows.shape[1])
         return [
@@ -388,7 +402,7 @@ class Adaptive(Learner):
         return int(min(counts[COUNT.rounds], self.buffer))
 
     def probability(self, scores: Matrix) -> Matrix | None:
-        """Give the probabilities of +1: scores are 2 p - 1."""
+        """Return the probabilities of +1: scores are 2 p - 1."""
         if not self._rule.classifies:
             return None
         return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))

@@ -28,24 +28,36 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks._jit import finite, njit
-from forks._memory import Memory, compiled_viewer
-from forks._random import integer, uniform
-from forks._rows import Points, point_shapes, store
-from forks._simd import LANES, padded
+from forks.engine import (
+    MENDS,
+    Counter,
+    Limit,
+    Memory,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    finite,
+    njit,
+    point_shapes,
+    score,
+    step,
+    store,
+    workspace,
+)
+from forks.engine.blocks import LANES, padded
+from forks.engine.checks import not_negative, one_of, positive
+from forks.engine.random import integer, uniform
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import not_negative, one_of, positive
-from forks.learners._expansion import (
+from forks.linalg.vectors import dot
+from forks.losses import Hinge, Loss, check_loss, slope
+from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
     compare,
     finite_or_zero,
     self_value,
 )
-from forks.learners._protocol import MENDS, Limit, attach, score, step, workspace
-from forks.linalg.vectors import dot
-from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import Counter, Vector
 
 
 class BOGDState(NamedTuple):
@@ -134,13 +146,13 @@ class BOGD(BudgetedExpansion):
         }
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give an empty expansion."""
+        """Return an empty expansion."""
         memory = super().init(n_features, n_outputs, rng)
         self.view(memory).factor[0] = 1.0
         return memory
 
     def limits(self, view: BOGDState) -> list[Limit]:
-        """Give the bounds of the counts, and of what draws are made by."""
+        """Return the bounds of the counts, and of what draws are made by."""
         return [
             *super().limits(view),
             Limit("place of the largest coefficient", view.counts[_LARGEST_AT], 0, self.budget - 1),
@@ -153,7 +165,7 @@ class BOGD(BudgetedExpansion):
         return 2 * padded(self.budget + 1) + LANES
 
     def rule(self) -> "BOGDRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return BOGDRule(
             check_kernel(self.kernel),
             check_loss(self.loss),

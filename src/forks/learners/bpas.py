@@ -24,22 +24,33 @@ paper has k(x, x) = 1.
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from forks._jit import finite, njit
-from forks._memory import Memory, compiled_viewer
-from forks._rows import Points, point_shapes, store
-from forks._simd import LANES, fma, load, padded, splat
-from forks._simd import store as store_block
+from forks.engine import (
+    MENDS,
+    Counter,
+    Memory,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    finite,
+    njit,
+    point_shapes,
+    score,
+    step,
+    store,
+    workspace,
+)
+from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine.blocks import store as store_block
+from forks.engine.checks import positive
 from forks.kernels import Kernel, check_kernel
-from forks.learners._checks import positive
-from forks.learners._expansion import (
+from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
     expand,
     expansion_score,
     self_value,
 )
-from forks.learners._protocol import MENDS, attach, score, step, workspace
-from forks.typing import Counter, Vector
 
 
 class BPASState(NamedTuple):
@@ -89,7 +100,7 @@ class BPAS(BudgetedExpansion):
         return 2 * padded(self.budget + 1)
 
     def rule(self) -> "BPASRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         kernel = check_kernel(self.kernel)
         return BPASRule(kernel, int(self.budget), float(self.aggressiveness))
 
@@ -150,7 +161,7 @@ def _step(rule, state, work, x, y, weight, out):
 
 @njit
 def _least_missed(state, work, n, square):
-    """Give the point that k(x, .) stands in for best."""
+    """Return the point that k(x, .) stands in for best."""
     for i in range(0, n, LANES):
         alpha, value = load(state.alpha, i), load(work.row, i)
         outside = fma(splat(-1.0 / square), fma(value, value, splat(0.0)), load(state.diagonal, i))

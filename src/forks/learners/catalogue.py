@@ -8,8 +8,8 @@ frequencies, step size 0.2), as published by the method's own authors.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from forks.engine import Learner
 from forks.kernels import Kernel
-from forks.learners._protocol import Learner
 from forks.learners.adaptive import SMALLEST_BUFFER, Adaptive
 from forks.learners.bogd import BOGD
 from forks.learners.bpas import BPAS
@@ -109,7 +109,7 @@ CATALOGUE = (
 
 
 def find(name: str) -> Method:
-    """Give the row of this name; capitals, spaces and signs other than ++ do not matter."""
+    """Return the row of this name; capitals, spaces and signs other than ++ do not matter."""
     for method in CATALOGUE:
         if _plain(method.name) == _plain(name):
             return method

@@ -11,7 +11,7 @@ No point is stored. A round costs O(d D), whatever the stream. A feature that co
 Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journal of Machine
 Learning Research 17, 2016. The features here have length 1, like k(x, x); the authors' code leaves
 out D^(-1/2), so that its step size 0.002 is eta = 0.002 D here: 0.4 for its D = 200 at B = 50.
-Steps that would diverge are held, see `forks.learners._gradient`.
+Steps that would diverge are held, see `forks.parts.gradient`.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,29 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._memory import Memory, allocate, compiled_viewer, viewer
-from forks._simd import padded
+from forks.engine import (
+    EVENT,
+    MANY,
+    MENDS,
+    PER_OUTPUT,
+    RESUME,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Shapes,
+    Vector,
+    allocate,
+    attach,
+    compiled_viewer,
+    score,
+    step,
+    viewer,
+    workspace,
+)
+from forks.engine.blocks import padded
+from forks.engine.checks import positive, whole
 from forks.features.fourier import (
     Frequencies,
     check_spectrum,
@@ -31,23 +52,8 @@ from forks.features.fourier import (
     write_fourier_features,
 )
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import positive, whole
-from forks.learners._linear import linear_scores, linear_step
-from forks.learners._protocol import (
-    EVENT,
-    MANY,
-    MENDS,
-    RESUME,
-    Learner,
-    Limit,
-    Shapes,
-    attach,
-    score,
-    step,
-    workspace,
-)
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
+from forks.parts.linear import linear_scores, linear_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +91,11 @@ class FOGD(Learner):
         positive("eta", self.eta)
 
     def size(self) -> int:
-        """Give D, with None filled in."""
+        """Return D, with None filled in."""
         return int(4 * self.budget if self.n_frequencies is None else self.n_frequencies)
 
     def rule(self) -> "FOGDRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         kernel, loss = check_kernel(self.kernel), check_loss(self.loss)
         return FOGDRule(kernel, loss, self.size(), float(self.eta))
 
@@ -111,11 +117,11 @@ class FOGD(Learner):
         }
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays."""
+        """Return the state class and the shapes of its arrays."""
         return FOGDState, self.shapes(n_features, n_outputs)
 
     def limits(self, view: "FOGDState") -> list[Limit]:
-        """Give the bounds of the counts."""
+        """Return the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
             Limit("mends", view.counts[MENDS], 0, MANY),
@@ -147,7 +153,7 @@ class FOGD(Learner):
         return 0
 
     def features(self, memory: Memory, X: Matrix) -> Matrix:
-        """Give phi of the rows: the cosines, then the sines."""
+        """Return phi of the rows: the cosines, then the sines."""
         return fourier_features(self.kernel, self.view(memory).frequencies, self.size(), X)
 
 

@@ -21,13 +21,28 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from forks._jit import finite, njit
-from forks._memory import Memory, compiled_viewer
-from forks._rows import Points, store
-from forks._simd import padded
+from forks.engine import (
+    MANY,
+    MENDS,
+    Counter,
+    Limit,
+    Memory,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    finite,
+    njit,
+    score,
+    step,
+    store,
+    workspace,
+)
+from forks.engine.blocks import padded
+from forks.engine.checks import one_of
 from forks.kernels import Kernel, check_kernel
-from forks.learners._checks import one_of
-from forks.learners._expansion import (
+from forks.linalg.vectors import dot
+from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
     compare,
@@ -35,9 +50,6 @@ from forks.learners._expansion import (
     expansion_score,
     is_mistake,
 )
-from forks.learners._protocol import MANY, MENDS, Limit, attach, score, step, workspace
-from forks.linalg.vectors import dot
-from forks.typing import Counter, Vector
 
 
 class ForgetronState(NamedTuple):
@@ -80,7 +92,7 @@ class Forgetron(BudgetedExpansion):
         return {**super().shapes(n_features), "counts": (5,), "spent": (1,)}
 
     def limits(self, view: ForgetronState) -> list[Limit]:
-        """Give the bounds of the counts."""
+        """Return the bounds of the counts."""
         return [
             *super().limits(view),
             Limit("place of the oldest point", view.counts[_OLDEST], 0, self.budget - 1),
@@ -92,7 +104,7 @@ class Forgetron(BudgetedExpansion):
         return 2 * padded(self.budget + 1) + int(self.view(memory).points.columns.shape[0])
 
     def rule(self) -> "ForgetronRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return ForgetronRule(check_kernel(self.kernel), int(self.budget), self.root == "published")
 
 

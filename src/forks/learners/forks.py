@@ -14,7 +14,7 @@ low-rank change of the sketches, and w and A are reset or carried over. A regula
 O(d s_m + s_m k + k^2) and allocates nothing; memory is bounded.
 
 All vectors in a Newton step are multiples of u = A^-1 phi, so the round comes down to a few
-numbers and one rank-one change of the root of A^-1 (`forks.linalg.root`).
+numbers and one rank-one change of the root of A^-1 (`forks.linalg.inverse_root`).
 
 Reference: Wen, Zhang, Wei, Hou, Li, Zhang, "Fast second-order online kernel learning through
 incremental matrix sketching and decomposition", IJCAI 2025, algorithm 1, equation (ONS) and
@@ -28,33 +28,47 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks._jit import finite, njit
-from forks._memory import Memory, compiled_viewer, viewer
-from forks._rows import Points, dense_points
-from forks._simd import padded
+from forks.engine import (
+    PER_OUTPUT,
+    RESUME,
+    Counter,
+    Cube,
+    Matrix,
+    Memory,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    dense_points,
+    finite,
+    njit,
+    score,
+    step,
+    viewer,
+    workspace,
+)
+from forks.engine.blocks import padded
+from forks.engine.checks import not_negative, one_of, positive, whole
 from forks.features.sketched import (
     FeatureMap,
     Sketch,
     write_features,
 )
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import not_negative, one_of, positive, whole
-from forks.learners._expansion import finite_or_zero
-from forks.learners._gradient import LARGEST
-from forks.learners._protocol import RESUME, attach, score, step, workspace
-from forks.learners._sketched import NO_CUT, TINY, SketchedLearner, update_is_due
-from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
-from forks.linalg.root import half_solve, solve, solve_and_absorb
+from forks.linalg.inverse_root import half_solve, solve, solve_and_absorb
 from forks.linalg.transfer import carried_root, transfer
 from forks.linalg.vectors import add_multiple, clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
+from forks.parts.expansion import finite_or_zero
+from forks.parts.gradient import LARGEST
+from forks.parts.sketching import NO_CUT, TINY, SketchedLearner, update_is_due
+from forks.parts.stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 
 
 class FORKSState(NamedTuple):
     """What rounds change, in place."""
 
-    counts: Counter  # see `forks.learners._stage_one`
+    counts: Counter  # see `forks.parts.stage_one`
     steps: Annotated[Counter, PER_OUTPUT]  # (n_outputs,)  Newton steps since A was reset
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
@@ -139,7 +153,7 @@ class FORKS(SketchedLearner):
         Eigenpairs of Phi_pp that an incremental decomposition keeps beyond the k of the map; the
         more, the less its truncation costs over many updates. 0 is the published method.
     cut : float
-        Relative cut of the pseudo-inverse of Phi_pm (a smooth one, see `forks.linalg.factor`).
+        Relative cut of the pseudo-inverse of Phi_pm (a smooth one, see `forks.linalg.smooth_pinv`).
     """
 
     alpha: float = 0.05

@@ -11,7 +11,7 @@ time, with n the number of such rounds so far.
 Reference: Kivinen, Smola, Williamson, "Online learning with kernels", IEEE Transactions on
 Signal Processing 52(8), 2004. The shrinking factor (1 - eta lambda) of that paper is left out, as
 in all experiments of the FORKS paper. Steps that would diverge are held, see
-`forks.learners._gradient`.
+`forks.parts.gradient`.
 """
 
 from dataclasses import dataclass
@@ -19,30 +19,40 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
-from forks._rows import Points, point_shapes, store
-from forks._simd import padded
-from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import is_doubled, positive
-from forks.learners._expansion import compare, finite_or_zero, self_value
-from forks.learners._gradient import LARGEST, gradient_step, is_curved, is_harmless
-from forks.learners._linear import has_loss
-from forks.learners._protocol import (
+from forks.engine import (
     EVENT,
     MANY,
     MENDS,
+    PER_OUTPUT,
     RESUME,
+    Counter,
     Learner,
     Limit,
+    Matrix,
+    Memory,
+    Points,
     Shapes,
+    Vector,
+    allocate,
     attach,
+    compiled_viewer,
+    grown,
+    point_shapes,
     score,
     step,
+    store,
+    viewer,
     workspace,
 )
+from forks.engine.blocks import padded
+from forks.engine.checks import is_doubled, positive
+from forks.engine.memory import claimed_shape
+from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.linalg.vectors import dot
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
+from forks.parts.expansion import compare, finite_or_zero, self_value
+from forks.parts.gradient import LARGEST, gradient_step, is_curved, is_harmless
+from forks.parts.linear import has_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +81,23 @@ class KOGD(Learner):
         positive("eta", self.eta)
 
     def rule(self) -> "KOGDRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return KOGDRule(check_kernel(self.kernel), check_loss(self.loss), float(self.eta))
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give an empty expansion."""
+        """Return an empty expansion."""
         del rng  # deterministic
         return allocate(KOGDState, _shapes(n_features, n_outputs, _FIRST_CAPACITY))
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays, by the room for points."""
+        """Return the state class and the shapes of its arrays, by the room for points."""
         capacity = claimed_shape(KOGDState, "alpha", memory)[-1]
         if not is_doubled(capacity, _FIRST_CAPACITY):
             raise ValueError(f"there is no room for {capacity} points")
         return KOGDState, _shapes(n_features, n_outputs, capacity)
 
     def limits(self, view: "KOGDState") -> list[Limit]:
-        """Give the bounds of the counts."""
+        """Return the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
             Limit("mends", view.counts[MENDS], 0, MANY),

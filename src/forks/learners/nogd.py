@@ -16,7 +16,7 @@ Reference: Lu, Hoi, Wang, Zhao, Liu, "Large scale online kernel learning", Journ
 Learning Research 17, 2016. Its code, like ours, switches at the first round with loss after the
 buffer is full. It does not look at small eigenvalues, of which the square root of the inverse is
 rounding error and worse; here they give features that are zero. Steps that would diverge are held,
-see `forks.learners._gradient`.
+see `forks.parts.gradient`.
 """
 
 from dataclasses import dataclass
@@ -24,34 +24,41 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks._memory import Memory, allocate, compiled_viewer, viewer
-from forks._rows import Points, point_shapes
-from forks._simd import padded
+from forks.engine import (
+    PER_OUTPUT,
+    RESUME,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Points,
+    Shapes,
+    Vector,
+    allocate,
+    attach,
+    compiled_viewer,
+    point_shapes,
+    score,
+    step,
+    viewer,
+    workspace,
+)
+from forks.engine.blocks import padded
+from forks.engine.checks import not_negative, positive, whole
 from forks.features.nystrom import nystrom_map
 from forks.features.sketched import FeatureMap, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
-from forks.learners._checks import not_negative, positive, whole
-from forks.learners._gradient import LARGEST
-from forks.learners._linear import has_loss, linear_scores, linear_step
-from forks.learners._protocol import (
-    RESUME,
-    Learner,
-    Limit,
-    Shapes,
-    attach,
-    score,
-    step,
-    workspace,
-)
-from forks.learners._stage_one import (
+from forks.losses import Hinge, Loss, check_loss
+from forks.parts.gradient import LARGEST
+from forks.parts.linear import has_loss, linear_scores, linear_step
+from forks.parts.stage_one import (
     COUNT,
     Count,
     count_limits,
     expansion_scores,
     gradient_round,
 )
-from forks.losses import Hinge, Loss, check_loss
-from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -100,11 +107,11 @@ class NOGD(Learner):
             not_negative("cut", self.cut)
 
     def n_components(self) -> int:
-        """Give k, with None filled in."""
+        """Return k, with None filled in."""
         return max(1, self.budget // 5) if self.rank is None else self.rank
 
     def rule(self) -> "NOGDRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return NOGDRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
@@ -114,7 +121,7 @@ class NOGD(Learner):
         )
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give the memory of a learner that has seen nothing."""
+        """Return the memory of a learner that has seen nothing."""
         del rng  # deterministic
         return allocate(NOGDState, self.shapes(n_features, n_outputs))
 
@@ -131,11 +138,11 @@ class NOGD(Learner):
         }
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays."""
+        """Return the state class and the shapes of its arrays."""
         return NOGDState, self.shapes(n_features, n_outputs)
 
     def limits(self, view: "NOGDState") -> list[Limit]:
-        """Give the bounds of the counts."""
+        """Return the bounds of the counts."""
         return count_limits(view.counts, self.budget)
 
     def view(self, memory: Memory) -> "NOGDState":
@@ -168,7 +175,7 @@ class NOGD(Learner):
         return int(state_of(memory).counts[COUNT.stored])
 
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
-        """Give phi of the rows; None in stage one."""
+        """Return phi of the rows; None in stage one."""
         state = state_of(memory)
         if state.counts[COUNT.stage] == 0:
             return None
@@ -193,7 +200,7 @@ class NOGDRule(NamedTuple):
 class NOGDState(NamedTuple):
     """What learning changes, in place."""
 
-    counts: Counter  # see `forks.learners._stage_one`
+    counts: Counter  # see `forks.parts.stage_one`
     points: Points  # (d, B)  stage one's points, then landmarks
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(B))  coefficients of stage one
     spare: Points  # (d, 1)  room to compare a row with itself

@@ -12,23 +12,22 @@ change nothing. A round costs O(B d), and O(B^2) more after a mistake.
 Reference: Orabona, Keshet, Caputo, "Bounded kernel-based online learning", JMLR 10, 2009. There a
 point close enough to the span is projected at any time and the number of points has no set bound;
 the budget instead is that of the LSOKL and FORKS codes. A point that the span holds up to rounding
-is projected also here, see `forks.learners._projection`.
+is projected also here, see `forks.parts.projection`.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forks._memory import compiled_viewer
+from forks.engine import attach, compiled_viewer, score, step, workspace
 from forks.kernels import Kernel, check_kernel
-from forks.learners._expansion import POINTS, expand, expansion_score, is_mistake
-from forks.learners._projection import (
+from forks.parts.expansion import POINTS, expand, expansion_score, is_mistake
+from forks.parts.projection import (
     ProjectedExpansion,
     ProjectionState,
     learn,
     projection_workspace,
     split,
 )
-from forks.learners._protocol import attach, score, step, workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ class Projectron(ProjectedExpansion):
     """
 
     def rule(self) -> "ProjectronRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return ProjectronRule(check_kernel(self.kernel), int(self.budget))
 
 

@@ -14,24 +14,23 @@ O(B d), and O(B^2) more if it has a loss.
 Reference: Orabona, Keshet, Caputo, "Bounded kernel-based online learning", JMLR 10, 2009. There a
 point close enough to the span is projected at any time and the number of points has no set bound;
 the budget instead is that of the LSOKL code. A point that the span holds up to rounding is
-projected also here, see `forks.learners._projection`.
+projected also here, see `forks.parts.projection`.
 """
 
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forks._memory import compiled_viewer
+from forks.engine import attach, compiled_viewer, score, step, workspace
 from forks.kernels import Kernel, check_kernel
-from forks.learners._expansion import POINTS, expand, expansion_score, is_mistake
-from forks.learners._projection import (
+from forks.parts.expansion import POINTS, expand, expansion_score, is_mistake
+from forks.parts.projection import (
     ProjectedExpansion,
     ProjectionState,
     learn,
     projection_workspace,
     split,
 )
-from forks.learners._protocol import attach, score, step, workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class ProjectronPP(ProjectedExpansion):
     """
 
     def rule(self) -> "ProjectronPPRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         budget = int(self.budget)
         bound = 0.25 * math.sqrt((budget + 1) / math.log(budget + 1))
         return ProjectronPPRule(check_kernel(self.kernel), budget, bound)

@@ -18,7 +18,7 @@ the dictionary resets w = 0 and A = alpha I. Only rounds with loss have a step t
 
 The published features are D^(-1/2) U'k_I(x) with K_I = U D U'. Since w and A start anew whenever
 they change, a rotation of them changes no score: phi = T k_I(x) with K_I^-1 = T'T will do, and T
-grows by a row per member (`forks.linalg.triangle`), without an eigendecomposition. Nor does
+grows by a row per member (`forks.linalg.inverse_cholesky`), without an eigendecomposition. Nor does
 anything need phi itself. With a = T'w the score is a'k_I(x), and A^-1 phi becomes
 
     T'A^-1 phi = M^-1 k_I(x),   phi'A^-1 phi = k_I(x)'M^-1 k_I(x),
@@ -42,32 +42,43 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks._jit import njit
-from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
-from forks._random import uniform
-from forks._rows import Points, point_shapes, store
-from forks._simd import LANES, fma, load, padded, splat
-from forks._simd import store as store_block
-from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
-from forks.learners._checks import is_doubled, not_negative, one_of, positive, whole
-from forks.learners._expansion import compare, finite_or_zero
-from forks.learners._protocol import (
+from forks.engine import (
     EVENT,
     MANY,
     MENDS,
+    PER_OUTPUT,
     RESUME,
+    Counter,
+    Cube,
     Learner,
     Limit,
+    Matrix,
+    Memory,
+    Points,
     Shapes,
+    Vector,
+    allocate,
     attach,
+    compiled_viewer,
+    grown,
+    njit,
+    point_shapes,
     score,
     step,
+    store,
+    viewer,
     workspace,
 )
-from forks.linalg.triangle import absorb, backward, border, forward
+from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine.blocks import store as store_block
+from forks.engine.checks import is_doubled, not_negative, one_of, positive, whole
+from forks.engine.memory import claimed_shape
+from forks.engine.random import uniform
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
+from forks.linalg.inverse_cholesky import absorb, backward, border, forward
 from forks.linalg.vectors import add_multiple, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import PER_OUTPUT, Counter, Cube, Matrix, Vector
+from forks.parts.expansion import compare, finite_or_zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +176,7 @@ class PROSNKONS(Learner):
         one_of("weighting", self.weighting, ("root", "inverse"))
 
     def rule(self) -> "PROSNKONSRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return PROSNKONSRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
@@ -189,21 +200,21 @@ class PROSNKONS(Learner):
         return min(_FIRST_CAPACITY, self._most())
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give an empty dictionary, and seed its draws."""
+        """Return an empty dictionary, and seed its draws."""
         shapes = _shapes(n_features, n_outputs, self._first_capacity())
         memory = allocate(PROSNKONSState, shapes)
         state_of(memory).random[:] = rng.integers(2**63, size=1)
         return memory
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays, by the room for the dictionary."""
+        """Return the state class and the shapes of its arrays, by the room for the dictionary."""
         capacity = claimed_shape(PROSNKONSState, "newton", memory)[1]
         if not is_doubled(capacity, self._first_capacity(), self._most()):
             raise ValueError(f"there is no room for {capacity} points")
         return PROSNKONSState, _shapes(n_features, n_outputs, capacity)
 
     def limits(self, view: "PROSNKONSState") -> list[Limit]:
-        """Give the bounds of the counts."""
+        """Return the bounds of the counts."""
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),
             Limit("mends", view.counts[MENDS], 0, MANY),
@@ -233,7 +244,7 @@ class PROSNKONS(Learner):
         return int(state_of(memory).counts[_MEMBERS])
 
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
-        """Give phi = T k_I(x) of the rows; None while the dictionary is empty."""
+        """Return phi = T k_I(x) of the rows; None while the dictionary is empty."""
         state = state_of(memory)
         j = state.counts[_MEMBERS]
         if j == 0:

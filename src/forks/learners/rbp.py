@@ -11,11 +11,20 @@ perceptron", Machine Learning 69, 2007.
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from forks._memory import compiled_viewer
-from forks._random import integer
-from forks._rows import Points, store
+from forks.engine import (
+    Counter,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    score,
+    step,
+    store,
+    workspace,
+)
+from forks.engine.random import integer
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._expansion import (
+from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
     drop,
@@ -24,8 +33,6 @@ from forks.learners._expansion import (
     expansion_workspace,
     is_mistake,
 )
-from forks.learners._protocol import attach, score, step, workspace
-from forks.typing import Counter, Vector
 
 
 class RBPState(NamedTuple):
@@ -70,7 +77,7 @@ class RBP(BudgetedExpansion):
         return {**super().shapes(n_features), "random": (1,)}
 
     def rule(self) -> "RBPRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         kernel = check_kernel(self.kernel)
         return RBPRule(kernel, int(self.budget), bool(self.insert_when_full))
 

@@ -18,7 +18,7 @@ Reference: Zhang and Liao, "Incremental randomized sketching for online kernel l
 loss after the buffer is full, and w starts by the rule above. That code also keeps all s_p
 singular vectors from the switch to the first update, and lets the switch's point join the sketch;
 here the map has rank k throughout, as in the FORKS paper. Steps that would diverge are held, see
-`forks.learners._gradient`.
+`forks.parts.gradient`.
 """
 
 from dataclasses import dataclass, replace
@@ -26,24 +26,34 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks._jit import njit
-from forks._memory import Memory, compiled_viewer
-from forks._rows import Points
+from forks.engine import (
+    PER_OUTPUT,
+    RESUME,
+    Counter,
+    Matrix,
+    Memory,
+    Points,
+    Vector,
+    attach,
+    compiled_viewer,
+    njit,
+    score,
+    step,
+    workspace,
+)
+from forks.engine.checks import one_of, positive, whole
 from forks.features.sketched import FeatureMap, Sketch, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import one_of, positive, whole
-from forks.learners._linear import has_loss, linear_scores, linear_step
-from forks.learners._protocol import RESUME, attach, score, step, workspace
-from forks.learners._sketched import NO_CUT, SketchedLearner, update_is_due
-from forks.learners._stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 from forks.losses import Hinge, Loss, check_loss
-from forks.typing import PER_OUTPUT, Counter, Matrix, Vector
+from forks.parts.linear import has_loss, linear_scores, linear_step
+from forks.parts.sketching import NO_CUT, SketchedLearner, update_is_due
+from forks.parts.stage_one import COUNT, UPDATE, expansion_scores, gradient_round
 
 
 class SkeGDState(NamedTuple):
     """What rounds change, in place."""
 
-    counts: Counter  # see `forks.learners._stage_one`
+    counts: Counter  # see `forks.parts.stage_one`
     points: Points  # (d, capacity)  stage one's points, then update points
     alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
     spare: Points  # (d, 1)  room to compare a row with itself

@@ -20,7 +20,7 @@ gamma = 1 takes every round with loss: that is KONS, exactly. With Psi = [psi_i]
 
 and w = sum_i a_i phi_i over all rounds that had loss or in which the projection moved w. So a score
 costs O(n d) with n growing as in KOGD; a round with loss costs 1.5 |D|^2 more, for M and Kbar,
-both kept as inverses of Cholesky factors that grow (`forks.linalg.triangle`). Memory is
+both kept as inverses of Cholesky factors that grow (`forks.linalg.inverse_cholesky`). Memory is
 O(n d + |D|^2), and |D| is at least the share gamma of the rounds with loss: the sketch cheapens A,
 but nothing bounds it, nor n. Numbers are as exact as k(x, x) / alpha times the rounding of floats.
 
@@ -34,31 +34,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks._jit import njit
-from forks._memory import Memory, allocate, claimed_shape, compiled_viewer, grown, viewer
-from forks._random import uniform
-from forks._rows import Points, point_shapes, store
-from forks._simd import padded
-from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.learners._checks import is_doubled, not_negative, positive
-from forks.learners._expansion import compare, finite_or_zero
-from forks.learners._protocol import (
+from forks.engine import (
     EVENT,
     MANY,
     MENDS,
     RESUME,
+    Counter,
     Learner,
     Limit,
+    Matrix,
+    Memory,
+    Points,
     Shapes,
+    Vector,
+    allocate,
     attach,
+    compiled_viewer,
+    grown,
+    njit,
+    point_shapes,
     score,
     step,
+    store,
+    viewer,
     workspace,
 )
-from forks.linalg.triangle import backward, border, forward
+from forks.engine.blocks import padded
+from forks.engine.checks import is_doubled, not_negative, positive
+from forks.engine.memory import claimed_shape
+from forks.engine.random import uniform
+from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.linalg.inverse_cholesky import backward, border, forward
 from forks.linalg.vectors import clear, dot, size
 from forks.losses import Hinge, Loss, check_loss, slope
-from forks.typing import Counter, Matrix, Vector
+from forks.parts.expansion import compare, finite_or_zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +114,7 @@ class SketchedKONS(Learner):
         positive("clip", self.clip, infinite=True)
 
     def rule(self) -> "SketchedKONSRule":
-        """Give what compiled code needs."""
+        """Return what compiled code needs."""
         return SketchedKONSRule(
             check_kernel(self.kernel),
             check_loss(self.loss),
@@ -117,13 +126,13 @@ class SketchedKONS(Learner):
         )
 
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Give an empty expansion, and seed its draws."""
+        """Return an empty expansion, and seed its draws."""
         memory = allocate(SketchedKONSState, _shapes(n_features, _FIRST_CAPACITY, _FIRST_ROOM))
         state_of(memory).random[:] = rng.integers(2**63, size=1)
         return memory
 
     def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Give the state class and the shapes of its arrays, by the room for points and rounds."""
+        """Return the state class and the shapes of its arrays, by the room for points."""
         if n_outputs != 1:
             raise ValueError(f"SketchedKONS has one output, not {n_outputs}")
         (capacity,) = claimed_shape(SketchedKONSState, "a", memory)
@@ -133,7 +142,7 @@ class SketchedKONS(Learner):
         return SketchedKONSState, _shapes(n_features, capacity, room)
 
     def limits(self, view: "SketchedKONSState") -> list[Limit]:
-        """Give the bounds of the counts, and of the points that members are."""
+        """Return the bounds of the counts, and of the points that members are."""
         capacity = view.a.shape[0]
         return [
             Limit("event", view.counts[EVENT], RESUME, 0),

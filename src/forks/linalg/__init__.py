@@ -1,10 +1,9 @@
 """Linear algebra: sketches, incremental decompositions and maintained factorisations."""
 
 from forks.linalg._dense import leading_eigenpairs
-from forks.linalg.decompositions import IncrementalSVD, RandomizedSVD, TruncatedSVD
-from forks.linalg.factor import apply_pinv, factorise, rank_one_update
 from forks.linalg.sjlt import SJLT
-from forks.linalg.threads import one_thread
+from forks.linalg.smooth_pinv import apply_pinv, factorise, rank_one_update
+from forks.linalg.svd import IncrementalSVD, RandomizedSVD, TruncatedSVD
 from forks.linalg.tisvd import TISVD, eigen_update
 
 __all__ = [
@@ -17,6 +16,5 @@ __all__ = [
     "eigen_update",
     "factorise",
     "leading_eigenpairs",
-    "one_thread",
     "rank_one_update",
 ]

@@ -12,14 +12,14 @@ Vector = NDArray[np.float64]
 
 
 def whole_number(name: str, value: Any, low: int) -> int:
-    """Give a whole number of at least `low`, or say what was got."""
+    """Return a whole number of at least `low`, or say what was got."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be an integer >= {low}, got {value!r}")
     return int(value)
 
 
 def check_update(D1: ArrayLike, D2: ArrayLike, n: int, m: int) -> tuple[Matrix, Matrix]:
-    """Give D1 (n, c) and D2 (m, c) as arrays; a vector counts as one column."""
+    """Return D1 (n, c) and D2 (m, c) as arrays; a vector counts as one column."""
     D1, D2 = _finite_columns("D1", D1), _finite_columns("D2", D2)
     if len(D1) != n:
         raise ValueError(f"D1 must have n = {n} rows, got shape {D1.shape}")
@@ -44,7 +44,7 @@ def truncated_svd(name: str, M: Matrix, k: int) -> tuple[Matrix, Vector, Matrix]
 
 
 def finite_matrix(name: str, value: ArrayLike, columns: bool = False) -> Matrix:
-    """Give a finite float64 matrix, or say what was got; only one of columns may be empty."""
+    """Return a finite float64 matrix, or say what was got; only one of columns may be empty."""
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):

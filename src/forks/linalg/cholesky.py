@@ -9,7 +9,7 @@ by substitution, and M bordered by the column v and the corner m has the new row
     [f' delta],   delta^2 = m - q,
 
 all in O(n^2). The errors of substitution do not grow with n, however close the rows of M come to
-depend on each other; those of L^-1 extended row by row (`forks.linalg.triangle`) do.
+depend on each other; those of L^-1 extended row by row (`forks.linalg.inverse_cholesky`) do.
 
 L has rows of whole blocks, zero beyond the diagonal, and vectors are zero from n up to a whole
 block.
@@ -17,8 +17,8 @@ block.
 
 import math
 
-from forks._jit import njit
-from forks._simd import LANES, fma, load, splat, store, total
+from forks.engine import njit
+from forks.engine.blocks import LANES, fma, load, splat, store, total
 from forks.linalg.vectors import dot
 
 

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks._jit import entry, finite, njit
-from forks._simd import (
+from forks.engine import Matrix, Vector, entry, finite, njit
+from forks.engine.blocks import (
     LANES,
     divide,
     first,
@@ -44,7 +44,6 @@ from forks._simd import (
     total,
     totals,
 )
-from forks.typing import Matrix, Vector
 
 _TILE = LANES * LANES
 
@@ -57,7 +56,7 @@ class PackedInverse(NamedTuple):
 
 
 def inverse_shapes(name: str, n: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays, for `forks._memory.allocate`."""
+    """Return the shapes of the arrays, for `forks.engine.memory.allocate`."""
     return {f"{name}.T": (packed_size(n),), f"{name}.d": (n,)}
 
 

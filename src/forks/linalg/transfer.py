@@ -50,7 +50,7 @@ def _ridge(F: Matrix, G: Matrix) -> Matrix:
 
 
 def carried_root(root: Matrix, by: Transfer, alpha: float) -> Matrix:
-    """Return the root S of A^-1 = S S' (see `forks.linalg.root`) for the new features.
+    """Return the root S of A^-1 = S S' (see `forks.linalg.inverse_root`) for the new features.
 
     Not finite if the numbers are beyond all bounds.
     """

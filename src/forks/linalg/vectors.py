@@ -1,7 +1,7 @@
 """Vectors of whole blocks, zero beyond their length, in compiled code."""
 
-from forks._jit import njit
-from forks._simd import LANES, absolute, fma, load, splat, store, total
+from forks.engine import njit
+from forks.engine.blocks import LANES, absolute, fma, load, splat, store, total
 
 
 @njit

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from forks.estimators._classes import labels_for
-from forks.estimators._online import OnlineEstimator
-from forks.estimators._saved import Saved, read, save
-from forks.evaluate._tally import ClassTally, ErrorTally, Played
+from forks.engine.checks import whole as check_whole
+from forks.estimators.base import OnlineEstimator
+from forks.estimators.labels import labels_for
+from forks.estimators.saving import Saved, read, save
+from forks.evaluate.metrics import ClassTally, ErrorTally, Played
 from forks.files import ModelFileError, encode, remove_temporary
-from forks.learners._checks import whole as check_whole
 from forks.losses import Hinge, SquaredError
 from forks.run._interrupts import whole
 from forks.run._outputs import Output
@@ -271,7 +271,7 @@ class _Run:
         return ErrorTally(loss or SquaredError())
 
     def figures(self) -> dict[str, Any]:
-        """Give the record of now."""
+        """Return the record of now."""
         assert self.tally is not None
         counted = self.tally.figures(self.rows)
         figures: dict[str, Any] = {"rows": self.rows}
@@ -328,7 +328,7 @@ def _or_none(value: Any) -> Any:
 
 
 def plain(value: Any) -> str:
-    """Give a label or a number as text: whole numbers without a point."""
+    """Return a label or a number as text: whole numbers without a point."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -341,7 +341,7 @@ def _cell(text: str) -> str:
 
 
 def heading(classes: np.ndarray | None, labelled: bool) -> str:
-    """Give the first line of a file of predictions; `classes` of a classifier."""
+    """Return the first line of a file of predictions; `classes` of a classifier."""
     names = ["row", "prediction"]
     if classes is not None:
         several = [f"score {plain(label)}" for label in classes]
@@ -352,7 +352,7 @@ def heading(classes: np.ndarray | None, labelled: bool) -> str:
 def prediction_lines(
     before: int, answers: np.ndarray, scores: np.ndarray | None, y: np.ndarray | None
 ) -> str:
-    """Give a line a row: its number, the answer, the scores unless they are it, and the label."""
+    """Return a line a row: its number, the answer, the scores unless they are it, and the label."""
     columns: list[Any] = [range(before + 1, before + 1 + len(answers))]
     columns.append([_cell(plain(answer)) for answer in answers])
     if scores is not None and scores is not answers:

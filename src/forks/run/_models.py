@@ -12,8 +12,8 @@ from forks.estimators import (
     OnlineKernelClassifier,
     OnlineKernelRegressor,
 )
-from forks.estimators._bandwidth import median_distance
-from forks.estimators._forks import CLASSIFICATION, KERNELS, REGRESSION
+from forks.estimators.bandwidth import median_distance
+from forks.estimators.parameters import CLASSIFICATION, KERNELS, REGRESSION
 from forks.learners.catalogue import Setting, find
 
 TASKS = ("auto", "classification", "regression")
@@ -95,7 +95,7 @@ def _chosen(name: str, word: Any, table: dict[str, Any]) -> Any:
 
 
 def _kernel(settings: dict[str, Any], X: Any) -> Any:
-    """Give the kernel; a bandwidth that is not given is the median distance of the first rows."""
+    """Return the kernel; a bandwidth that is not given is the median distance of the first rows."""
     kernel = _chosen("kernel", settings.pop("kernel", "rbf"), KERNELS)
     own = {name: settings.pop(name) for name in kernel._fields if name in settings}
     if "bandwidth" in kernel._fields and "bandwidth" not in own:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from forks.estimators._saved import Saved, read, save
+from forks.estimators.saving import Saved, read, save
 from forks.files import ModelFileError, encode, replacing
 from forks.run._learn import CHECKPOINT, Finished, heading, learn, plain, prediction_lines
 from forks.run._models import TASKS, make_model, settings_of, task_of
@@ -45,7 +45,7 @@ class RunOptions:
     plot: Path | None = None
 
     def described(self) -> dict[str, Any]:
-        """Give the options that a run must be resumed with."""
+        """Return the options that a run must be resumed with."""
         names = "format label features categorical hash_bits missing chunk task classes learner"
         described = {name: getattr(self, name) for name in [*names.split(), "settings", "seed"]}
         lists = {name: list(value) for name, value in described.items() if type(value) is tuple}
@@ -114,7 +114,7 @@ def run(
 
 
 def _input_of(saved: Saved) -> Input | None:
-    """Give the input that a file's note describes, if it does."""
+    """Return the input that a file's note describes, if it does."""
     if not isinstance(saved.note, dict) or "input" not in saved.note:
         return None
     try:
@@ -133,7 +133,7 @@ def _labels_of(file: InputFile, rows: Labelled) -> np.ndarray:
 def _with_rows(
     file: InputFile, first: Labelled, rest: Iterator[Labelled], classes: Any
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Give rows and labels, whose classes are checked here, where the file has a name."""
+    """Return rows and labels, whose classes are checked here, where the file has a name."""
     before = 0
     for rows in chain([first], rest):
         y = _labels_of(file, rows)
@@ -258,7 +258,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def as_text(told: dict[str, Any]) -> str:
-    """Give what `describe` tells as lines."""
+    """Return what `describe` tells as lines."""
     lines = []
     for name, value in told.items():
         if value is None:

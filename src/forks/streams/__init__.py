@@ -1,6 +1,6 @@
 """Streams: generated ones, files of any length, and the benchmark data sets."""
 
-from forks.streams.readers import (
+from forks.streams.formats.readers import (
     StreamError,
     open_stream,
     read_arrays,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks.typing import Counter, Matrix, Vector
+from forks.engine import Counter, Matrix, Vector
 
 _BLOCK = 1_000  # rows made at a time, so that no bit of the stream depends on the chunk size
 _SAMPLE = 10_000  # rows that set a concept's threshold
@@ -20,7 +20,7 @@ def drifting(
     seed: int = 0,
     chunk: int = 2_000,
 ) -> Iterator[tuple[Matrix, Vector]]:
-    """Give chunks (X, y) of a binary stream whose nonlinear concept changes abruptly.
+    """Return chunks (X, y) of a binary stream whose nonlinear concept changes abruptly.
 
     Rows are standard normal. A concept is a random sum of Gaussian bumps cut at its median, which
     balances the classes -1 and +1; every bump has a smaller twin on the other side of the origin,
@@ -48,7 +48,7 @@ def drifting(
 
 
 def drift_rows(n_rows: int, n_concepts: int = 4) -> list[int]:
-    """Give the rows, counted from 0, that are the first of a new concept in `drifting`."""
+    """Return the rows, counted from 0, that are the first of a new concept in `drifting`."""
     return [n_rows * i // n_concepts for i in range(1, n_concepts)]
 
 
@@ -59,7 +59,7 @@ def adversarial(
     repeats: int = 10,
     order: Counter | None = None,
 ) -> tuple[Matrix, Vector]:
-    """Give the adversarial game of the paper: each point again and again, every other one lying.
+    """Return the adversarial game of the paper: each point again and again, every other one lying.
 
     Block j, counted from 1, repeats the row order[j - 1] `repeats` times; in the even blocks the
     label is multiplied by -1. The default order is that of the rows.

@@ -19,12 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from forks.streams._csv import open_text_table
-from forks.streams._files import StandardInput, StreamError, TextFile, check_columns, existing
-from forks.streams._files import ending as ending_of
-from forks.streams._libsvm import largest_index, libsvm_chunks
-from forks.streams._parquet import parquet_columns, parquet_names
-from forks.typing import Matrix, Vector
+from forks.engine import Matrix, Vector
+from forks.streams.formats.csv import open_text_table
+from forks.streams.formats.files import (
+    StandardInput,
+    StreamError,
+    TextFile,
+    check_columns,
+    existing,
+)
+from forks.streams.formats.files import ending as ending_of
+from forks.streams.formats.libsvm import largest_index, libsvm_chunks
+from forks.streams.formats.parquet import parquet_columns, parquet_names
 
 STANDARD_INPUT = "-"
 FORMATS = ("libsvm", "csv", "tsv", "parquet")
@@ -63,7 +69,7 @@ class Input:
     numeric_labels: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """Give what `from_json` takes."""
+        """Return what `from_json` takes."""
         lists = {"numbers": list(self.numbers), "categorical": list(self.categorical)}
         return {**asdict(self), **lists}
 
@@ -98,7 +104,7 @@ class Labelled(NamedTuple):
 
 
 def format_of(path: str) -> str:
-    """Give the format that a file's name stands for."""
+    """Return the format that a file's name stands for."""
     ending = ending_of(Path(path))
     return {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(ending, "libsvm")
 
@@ -173,7 +179,7 @@ class InputFile:
         return self._stack.enter_context(file)
 
     def chunks(self) -> Iterator[Labelled]:
-        """Give the rows; `input` is known from the first chunk on."""
+        """Return the rows; `input` is known from the first chunk on."""
         if self.format == "libsvm":
             yield from self._libsvm()
             return

@@ -1,0 +1,308 @@
+"""KuaiRec's small matrix as a stream in the order of time, with the features of the FORKS paper.
+
+A row is a video shown to a user. The label is +1 if more than 0.75 of the video's length was
+watched. The features, in this order:
+
+- of the user: three flags, and an indicator for every value that each of 21 columns of
+  `user_features.csv` has there;
+- of the video: how often each tag stands in its list in `item_categories.csv`;
+- of the video on that day, from `item_daily_features.csv`: its play progress, and the users who
+  liked, shared, commented, followed or asked for less of it, each over those who played it.
+
+So the number of features follows from the side tables alone: 3 + 172 + 31 + 6 = 212 for KuaiRec
+2.0. The columns were found in the notebook and driver that the paper's authors published with
+their code, and so was this: a row of the matrix without user, video, timestamp, watch ratio or
+date is left out (4,494,578 of 4,676,570 remain), all others are kept, and nothing is scaled. Here a
+missing cell of a side table, or a user, video or day that is not there, has zeros for features.
+Rows with one timestamp keep the order of the file; the authors' sort leaves it open.
+
+The counts of a day are those of the whole day, so that a row knows a little of what comes after
+it. That is how the paper played, and it is kept.
+
+The matrix is not sorted, so it must be read whole before its first row can be given. Of a row only
+three positions in the side tables and its label are kept, 13 bytes, and while rows are sorted 8
+more for the timestamp and 8 for the place. The 212 numbers of a row are put together chunk by
+chunk. So memory is that of the side tables and some 30 bytes a row at most, never that of the
+features.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forks.engine import Counter, Matrix, Vector
+from forks.streams.formats.files import Chunk, PathLike, StreamError, check_count, existing
+from forks.streams.formats.readers import read_columns
+
+MATRIX = "small_matrix.csv"
+USERS = "user_features.csv"
+VIDEOS = "item_categories.csv"
+DAYS = "item_daily_features.csv"
+WATCHED = 0.75  # of the video, and more: +1
+
+_KEYS = ("user_id", "video_id", "timestamp", "watch_ratio", "date")
+_FLAGS = ("is_lowactive_period", "is_live_streamer", "is_video_author")
+_CATEGORIES = (
+    "user_active_degree",
+    "follow_user_num_range",
+    "fans_user_num_range",
+    "friend_user_num_range",
+    "register_days_range",
+    *(f"onehot_feat{i}" for i in (0, 1, 2, 4, 5, 6, 7, *range(9, 18))),
+)
+_COUNTS = (
+    "like_user_num",
+    "share_user_num",
+    "comment_user_num",
+    "follow_user_num",
+    "reduce_similar_user_num",
+)
+_MISSING = ("", "nan", "NaN", "NA", "NULL", "null", "None")
+_CHUNK = 50_000
+_LARGEST_ID = 10**10  # which with a date of eight digits is still an int64
+
+
+def read_kuairec(folder: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
+    """Return chunks (X, y) of the small matrix, in the order of time.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder `data` of KuaiRec, with small_matrix.csv, user_features.csv,
+        item_categories.csv and item_daily_features.csv.
+    chunk : int
+        Rows given at a time; the last chunk may be shorter.
+    """
+    check_count("chunk", chunk)
+    folder = Path(folder)
+    return KuaiRec(*(folder / name for name in (MATRIX, USERS, VIDEOS, DAYS))).chunks(chunk)
+
+
+class KuaiRec:
+    """The rows in the order of time, for any number of passes.
+
+    Parameters
+    ----------
+    matrix, users, videos, days : str or path
+        The four files; see the module. A fault is a `StreamError` that names the file and the row
+        or the column.
+    """
+
+    def __init__(self, matrix: PathLike, users: PathLike, videos: PathLike, days: PathLike) -> None:
+        paths = [existing(path) for path in (matrix, users, videos, days)]
+        self._sides = (_users(paths[1]), _videos(paths[2]), _days(paths[3]))
+        self._places, self._positive = _sorted_rows(paths[0], self._sides)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of a row."""
+        return sum(side.features.shape[1] for side in self._sides)
+
+    def __len__(self) -> int:
+        return len(self._positive)
+
+    def chunks(self, chunk: int) -> Iterator[Chunk]:
+        """Return chunks (X, y)."""
+        check_count("chunk", chunk)
+        for start in range(0, len(self), chunk):
+            part = slice(start, start + chunk)
+            parts = [
+                side.features[at[part]] for side, at in zip(self._sides, self._places, strict=True)
+            ]
+            yield np.hstack(parts), np.where(self._positive[part], 1.0, -1.0)
+
+
+class _Side:
+    """A side table: features by key, and in the last row zeros for keys that are not there."""
+
+    def __init__(self, path: Path, keys: Counter, features: Matrix) -> None:
+        order = np.argsort(keys, kind="stable")
+        self.keys = keys[order]
+        again = np.flatnonzero(self.keys[1:] == self.keys[:-1])
+        if len(again):
+            row = int(order[again + 1].min()) + 1
+            raise StreamError(f"{path}, row {row}: the same key stands in an earlier row")
+        self.features = np.vstack([features[order], np.zeros((1, features.shape[1]))])
+
+    def find(self, keys: Counter) -> NDArray[np.int32]:
+        """Return the rows of `features` that belong to keys."""
+        if len(self.keys) == 0:
+            return np.zeros(len(keys), np.int32)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, len(self.keys)).astype(np.int32)
+
+
+# ---- cells -----------------------------------------------------------------------------------
+
+
+def _is_missing(cells: Any) -> NDArray[np.bool_]:
+    return np.isin(cells, _MISSING)
+
+
+def _numbers(path: Path, row: int, name: str, cells: Any) -> Vector:
+    """Return numbers, NaN for those that are missing; or name the first cell that is none."""
+    cells = np.asarray(cells, dtype=str)
+    filled = np.where(_is_missing(cells), "nan", cells)
+    try:
+        values: Vector = filled.astype(np.float64)
+    except ValueError:
+        first = next(i for i in range(len(filled)) if not _is_number(filled[i]))
+        raise _cell_error(path, row + first, name, cells[first], "a number") from None
+    if np.isinf(values).any():
+        first = int(np.argmax(np.isinf(values)))
+        raise _cell_error(path, row + first, name, cells[first], "a finite number")
+    return values
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _cell_error(path: Path, row: int, name: str, cell: Any, kind: str) -> StreamError:
+    return StreamError(f"{path}, row {row + 1}, column {name!r}: {str(cell)!r} is not {kind}")
+
+
+def _whole(path: Path, row: int, name: str, cells: Any, largest: int) -> Counter:
+    """Return whole numbers; KuaiRec writes some as 20200705.0."""
+    values = _numbers(path, row, name, cells)
+    good = (values >= 0) & (values < largest) & (values == np.floor(values))
+    if not good.all():
+        first = int(np.argmin(good))
+        raise _cell_error(
+            path, row + first, name, cells[first], f"a whole number below {largest:,}"
+        )
+    return values.astype(np.int64)
+
+
+def _dates(path: Path, row: int, cells: Any) -> Counter:
+    return _whole(path, row, "date", cells, 10**8)
+
+
+def _ids(path: Path, row: int, name: str, cells: Any) -> Counter:
+    return _whole(path, row, name, cells, _LARGEST_ID)
+
+
+def _day_keys(videos: Counter, dates: Counter) -> Counter:
+    return videos * 10**8 + dates
+
+
+def _table(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a side table."""
+    parts = list(read_columns(path, names, chunk=_CHUNK))
+    if not parts:
+        raise StreamError(f"{path} has no rows")
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+# ---- side tables -----------------------------------------------------------------------------
+
+
+def _users(path: Path) -> _Side:
+    table = _table(path, ("user_id", *_FLAGS, *_CATEGORIES))
+    flags = [np.nan_to_num(_numbers(path, 0, name, table[name])) for name in _FLAGS]
+    indicators = [_indicators(table[name]) for name in _CATEGORIES]
+    features = np.hstack([np.column_stack(flags), *indicators])
+    return _Side(path, _ids(path, 0, "user_id", table["user_id"]), features)
+
+
+def _indicators(cells: Any) -> Matrix:
+    """Return a column for each value, numbers by size and text by letters; zeros where missing."""
+    cells = np.asarray(cells, dtype=str)
+    there = ~_is_missing(cells)
+    values = np.unique(cells[there])
+    if all(_is_number(value) for value in values):
+        values = values[np.argsort(values.astype(np.float64), kind="stable")]
+    return (cells[:, None] == values[None, :]).astype(np.float64)
+
+
+def _videos(path: Path) -> _Side:
+    table = _table(path, ("video_id", "feat"))
+    lists = [_tags(path, row, cell) for row, cell in enumerate(table["feat"])]
+    tags = sorted({tag for tags in lists for tag in tags})
+    place = {tag: i for i, tag in enumerate(tags)}
+    features = np.zeros((len(lists), len(tags)))
+    for row, own in enumerate(lists):
+        for tag in own:
+            features[row, place[tag]] += 1.0
+    return _Side(path, _ids(path, 0, "video_id", table["video_id"]), features)
+
+
+def _tags(path: Path, row: int, cell: str) -> list[int]:
+    if cell in _MISSING:
+        return []
+    inside = cell.strip()
+    try:
+        if not (inside.startswith("[") and inside.endswith("]")):
+            raise ValueError
+        return [int(tag) for tag in inside[1:-1].split(",") if inside != "[]"]
+    except ValueError:
+        raise _cell_error(path, row, "feat", cell, "a list of tags such as [27, 9]") from None
+
+
+def _days(path: Path) -> _Side:
+    names = ("video_id", "date", "play_progress", "play_user_num", *_COUNTS)
+    table = _table(path, names)
+    players = _numbers(path, 0, "play_user_num", table["play_user_num"])
+    columns = [_numbers(path, 0, "play_progress", table["play_progress"])]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        columns += [_numbers(path, 0, name, table[name]) / players for name in _COUNTS]
+    features = np.nan_to_num(np.column_stack(columns), nan=0.0, posinf=0.0, neginf=0.0)
+    videos = _ids(path, 0, "video_id", table["video_id"])
+    return _Side(path, _day_keys(videos, _dates(path, 0, table["date"])), features)
+
+
+# ---- the matrix ------------------------------------------------------------------------------
+
+
+def _sorted_rows(
+    path: Path, sides: Sequence[_Side]
+) -> tuple[list[NDArray[np.int32]], NDArray[np.bool_]]:
+    """Return for each row that is kept its places in the side tables and its label, by time."""
+    users, videos, days = sides
+    columns: list[list[Any]] = [[], [], [], [], []]
+    row = 0
+    for cells in read_columns(path, _KEYS, chunk=_CHUNK):
+        n = len(cells["date"])
+        kept = ~np.any([_is_missing(cells[name]) for name in _KEYS], axis=0)
+        rows = _Rows(path, row, np.flatnonzero(kept), cells)
+        video = rows.read("video_id", _whole, _LARGEST_ID)
+        date = rows.read("date", _whole, 10**8)
+        found = (
+            rows.read("timestamp", _numbers),
+            users.find(rows.read("user_id", _whole, _LARGEST_ID)),
+            videos.find(video),
+            days.find(_day_keys(video, date)),
+            rows.read("watch_ratio", _numbers) > WATCHED,
+        )
+        for column, part in zip(columns, found, strict=True):
+            column.append(part)
+        row += n
+    if not any(len(part) for part in columns[0]):
+        raise StreamError(f"{path} has no row without a missing cell")
+    order = np.argsort(np.concatenate(columns.pop(0)), kind="stable")
+    user, video, day, positive = (np.concatenate(columns.pop(0))[order] for _ in range(4))
+    return [user, video, day], positive
+
+
+class _Rows:
+    """The rows of a chunk that are kept."""
+
+    def __init__(self, path: Path, row: int, kept: Counter, cells: dict[str, Any]) -> None:
+        self._path, self._row, self._kept, self._cells = path, row, kept, cells
+
+    def read(self, name: str, convert: Callable[..., Any], *more: Any) -> Any:
+        """Convert a column; a fault is found again in all its cells, so that its row is right."""
+        cells = self._cells[name]
+        try:
+            return convert(self._path, self._row, name, cells[self._kept], *more)
+        except StreamError:
+            for i in self._kept:
+                convert(self._path, self._row + int(i), name, cells[i : i + 1], *more)
+            raise

@@ -1,0 +1,96 @@
+"""The machine: compile, store, call. The door for authors of kernels, losses, parts and learners.
+
+- *Compile*: `njit` for code inside compiled code, `entry` for what Python calls; `jit_dispatch`
+  declares a verb with a body per type, `by_form` one with a body for dense and one for sparse rows.
+- *Store*: a state is a NamedTuple of arrays (`Vector`, `Matrix`, ...), which `allocate` reserves
+  in a flat `Memory` and `viewer` and `compiled_viewer` show; `Points` are kept rows.
+- *Call*: a `Learner` registers `attach`, `workspace`, `score` and `step`; an `Engine` drives it.
+
+Loops over eight numbers at a time are in `forks.engine.blocks`, random draws of compiled code in
+`forks.engine.random`, checks of arguments in `forks.engine.checks`. Only this room knows numba.
+"""
+
+from forks.engine.compile import JIT, entry, finite, njit
+from forks.engine.driver import Engine
+from forks.engine.group import EngineGroup
+from forks.engine.memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks.engine.points import (
+    Points,
+    absolute_distances,
+    copy_point,
+    dense_points,
+    inner_products,
+    point_shapes,
+    squared_distances,
+    store,
+    store_point,
+    store_points,
+)
+from forks.engine.protocol import (
+    EVENT,
+    MANY,
+    MENDS,
+    RESUME,
+    Learner,
+    Limit,
+    Shapes,
+    attach,
+    score,
+    step,
+    workspace,
+)
+from forks.engine.rows import SparseRow, SparseRows, dense_row, rows_from, take
+from forks.engine.threads import one_thread
+from forks.engine.types import PER_FEATURE, PER_OUTPUT, Along, Counter, Cube, Matrix, Vector
+from forks.engine.verbs import by_form, checked, jit_dispatch
+
+__all__ = [
+    "EVENT",
+    "JIT",
+    "MANY",
+    "MENDS",
+    "PER_FEATURE",
+    "PER_OUTPUT",
+    "RESUME",
+    "Along",
+    "Counter",
+    "Cube",
+    "Engine",
+    "EngineGroup",
+    "Learner",
+    "Limit",
+    "Matrix",
+    "Memory",
+    "Points",
+    "Shapes",
+    "SparseRow",
+    "SparseRows",
+    "Vector",
+    "absolute_distances",
+    "allocate",
+    "attach",
+    "by_form",
+    "checked",
+    "compiled_viewer",
+    "copy_point",
+    "dense_points",
+    "dense_row",
+    "entry",
+    "finite",
+    "grown",
+    "inner_products",
+    "jit_dispatch",
+    "njit",
+    "one_thread",
+    "point_shapes",
+    "rows_from",
+    "score",
+    "squared_distances",
+    "step",
+    "store",
+    "store_point",
+    "store_points",
+    "take",
+    "viewer",
+    "workspace",
+]

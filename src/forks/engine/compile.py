@@ -1,0 +1,127 @@
+"""Compilation: one set of flags for the whole package, and a disk cache that is never stale.
+
+Two ways to compile a function, and no others in the package:
+
+- ``njit``: part of a larger compiled function, inlined there. A call from Python is a TypeError.
+- ``entry``: called from Python; its machine code is kept on disk.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+_LARGEST_FLOAT = sys.float_info.max
+_PACKAGE = Path(__file__).parents[1]
+# Rooms whose code is compiled into that of others; the rest only calls them from Python.
+_COMPILED = ("engine", "features", "kernels.py", "learners", "linalg", "losses.py", "parts")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+JIT = not numba.config.DISABLE_JIT
+
+# Fast-math without "no NaN" and "no infinity", so that guards against them still work. One
+# setting for everything: numba's disk cache does not tell settings apart.
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "nsz", "arcp", "contract"},
+    "forceinline": True,  # calls with dozens of arguments cost a third of a round
+}
+
+
+def njit(function: Function) -> Function:
+    """Compile as part of a larger function: without the wrappers for calls from Python.
+
+    numba would let Python call such a function once it is compiled, and crash the interpreter.
+    """
+    compiled = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    if JIT:
+
+        def refuse(*arguments: Any, **options: Any) -> None:
+            raise TypeError(
+                f"{function.__name__}() is for compiled code: call it from a function decorated "
+                "with @njit or @entry, or set NUMBA_DISABLE_JIT=1"
+            )
+
+        compiled._compile_for_args = refuse  # what the dispatcher calls for unknown types, ...
+        compiled._insert = lambda *arguments, **options: None  # ... and all types stay unknown
+    return compiled
+
+
+@njit
+def finite(x):
+    """Is x finite? `math.isfinite` asks for x - x, which fast-math takes for zero."""
+    return abs(x) <= _LARGEST_FLOAT
+
+
+class entry:
+    """Compile a function that Python calls; `entry.over(*parts)` picks the right version.
+
+    numba's disk cache notices an edit in the file that holds the function, but not in the files
+    that it calls into; so the stamp of a cached function is a digest of its file and of all rooms
+    whose code is compiled. For parts registered from outside (a user's kernel, say) no stamp
+    exists: such calls use a second version that is compiled once per process and never stored.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.stored = self.fresh = numba.njit(**OPTIONS)(function)
+        if not JIT:
+            return
+        try:
+            stored = numba.njit(cache=True, **OPTIONS)(function)
+            index = stored._cache._cache_file
+        except (RuntimeError, AttributeError):  # no folder to write to, or another numba
+            return
+        if hasattr(index, "_source_stamp"):
+            index._source_stamp = source_digest(function.__code__.co_filename)
+            self.stored = stored
+
+    def direct(self, *arguments: Any) -> Callable[..., Any]:
+        """Compile for these arguments and return the way in that does not look at types again.
+
+        Looking at the types of a nested tuple costs Python 3 microseconds a call. The caller must
+        hand over arguments of exactly these types from then on.
+        """
+        version: Any = self.over(*arguments)
+        if not JIT:
+            return version
+        signature = tuple(map(numba.typeof, arguments))
+        if signature not in version.overloads:  # an interrupt may leave numba's own lock held
+            version.compile(signature)
+        return version.overloads[signature].entry_point
+
+    def over(self, *parts: Any) -> Callable[..., Any]:
+        """Return the stored version if all (nested) parts are types of this package."""
+        version: Callable[..., Any] = self.stored if _all_ours(parts) else self.fresh
+        return version
+
+
+def _all_ours(part: Any) -> bool:
+    if not isinstance(part, tuple):
+        return True
+    named = hasattr(part, "_fields")
+    ours = not named or type(part).__module__.split(".")[0] == _PACKAGE.name
+    return ours and all(map(_all_ours, part))
+
+
+def source_digest(file: str = "") -> str:
+    """Return a digest of the compiled rooms, and of one more file."""
+    digest = hashlib.sha256(_rooms_digest())
+    if file:
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _rooms_digest() -> bytes:
+    digest = hashlib.sha256()
+    for room in _COMPILED:
+        path = _PACKAGE / room
+        for source in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(source.read_bytes())
+    return digest.digest()

@@ -1,0 +1,169 @@
+"""What is counted of a model, and the checkpoint that tells it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.engine import Matrix, Vector, entry
+from forks.estimators.labels import targets_for
+from forks.losses import Loss, check_loss, value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """What a model has done by the end of a round.
+
+    Attributes
+    ----------
+    model : str
+        Its name.
+    rounds : int
+        Rows predicted so far.
+    mistakes : int or nan
+        Wrong answers, every round counted; nan for a regressor.
+    mistakes_as_published : int or nan
+        As the FORKS paper counts: for learners of two stages (NOGD, SkeGD, FORKS) without the
+        rounds up to the switch; the same as `mistakes` for others. Its rate divides by all rounds.
+    recent_mistake_rate : float
+        Share of wrong answers in the last rounds, `window` of them or all if there are fewer;
+        nan for a regressor.
+    loss : float
+        Sum of the losses of the scores, times the weights where there are any; over all classes
+        if there are more than two.
+    absolute_error, squared_error : float
+        Means over all rounds; nan for a classifier.
+    seconds : float
+        CPU time of predicting and learning, with BLAS on one thread.
+    compile_seconds : float
+        CPU time of compiling and loading machine code, before the first round; 0 for models from
+        elsewhere.
+    rounds_per_second : float
+        Without compilation.
+    stored_points, state_bytes : int or None
+        Size of the model now; None for models from elsewhere.
+    """
+
+    model: str
+    rounds: int
+    mistakes: float
+    mistakes_as_published: float
+    recent_mistake_rate: float
+    loss: float
+    absolute_error: float
+    squared_error: float
+    seconds: float
+    compile_seconds: float
+    rounds_per_second: float
+    stored_points: int | None
+    state_bytes: int | None
+
+    @property
+    def mistake_rate(self) -> float:
+        """Share of wrong answers in all rounds."""
+        return self.mistakes / self.rounds
+
+    @property
+    def mistake_rate_as_published(self) -> float:
+        """The mistakes that the FORKS paper counts, divided by all rounds."""
+        return self.mistakes_as_published / self.rounds
+
+
+class Played(NamedTuple):
+    """What a model said to some rows."""
+
+    answers: np.ndarray  # labels or predicted numbers
+    scores: np.ndarray | None  # as `decision_function` gives them; None if there are none
+    switched: np.ndarray  # bool: was the round after the switch?
+
+
+class ClassTally:
+    """Counts of a classifier."""
+
+    def __init__(self, classes: np.ndarray, loss: Loss | None, window: int) -> None:
+        self.classes = classes
+        self.loss = loss
+        self.window = window
+        self.mistakes = 0
+        self.as_published = 0
+        self.recent = np.zeros(0, bool)
+        self.total_loss = 0.0
+
+    def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
+        """Count some rounds."""
+        wrong = played.answers != y
+        self.mistakes += int(np.count_nonzero(wrong))
+        self.as_published += int(np.count_nonzero(wrong & played.switched))
+        self.recent = np.concatenate([self.recent, wrong])[-self.window :]
+        if self.loss is None or played.scores is None:
+            self.total_loss = math.nan
+            return
+        targets = targets_for(self.classes, y)
+        losses = row_losses(self.loss, played.scores.reshape(targets.shape), targets)
+        self.total_loss = _sum(self.total_loss, losses, weights)
+
+    def figures(self, rounds: int) -> dict[str, Any]:
+        """Return the figures of a checkpoint."""
+        del rounds
+        return {
+            "mistakes": self.mistakes,
+            "mistakes_as_published": self.as_published,
+            "recent_mistake_rate": float(np.mean(self.recent)),
+            "loss": self.total_loss,
+            "absolute_error": math.nan,
+            "squared_error": math.nan,
+        }
+
+
+class ErrorTally:
+    """Sums of a regressor."""
+
+    def __init__(self, loss: Loss) -> None:
+        self.loss = loss
+        self.absolute = 0.0
+        self.squared = 0.0
+        self.total_loss = 0.0
+
+    def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
+        """Add some rounds."""
+        y = y.astype(np.float64)
+        errors = played.answers - y
+        self.absolute = _sum(self.absolute, np.abs(errors), None)
+        self.squared = _sum(self.squared, errors**2, None)
+        losses = row_losses(self.loss, played.answers.reshape(-1, 1), y.reshape(-1, 1))
+        self.total_loss = _sum(self.total_loss, losses, weights)
+
+    def figures(self, rounds: int) -> dict[str, Any]:
+        """Return the figures of a checkpoint."""
+        return {
+            "mistakes": math.nan,
+            "mistakes_as_published": math.nan,
+            "recent_mistake_rate": math.nan,
+            "loss": self.total_loss,
+            "absolute_error": self.absolute / rounds,
+            "squared_error": self.squared / rounds,
+        }
+
+
+def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:
+    """Loss of each row, added up over its outputs."""
+    loss = check_loss(loss)
+    losses = np.zeros(scores.shape[0])
+    scores = np.ascontiguousarray(scores, np.float64)
+    _add_losses.over(loss)(loss, scores, np.ascontiguousarray(targets), losses)
+    return losses
+
+
+@entry
+def _add_losses(loss, scores, targets, losses):
+    for t in range(scores.shape[0]):
+        for o in range(scores.shape[1]):
+            losses[t] += value(loss, scores[t, o], targets[t, o])
+
+
+def _sum(total: float, numbers: Vector, weights: np.ndarray | None) -> float:
+    """Add numbers one after the other, so that no bit depends on how the stream is cut."""
+    if weights is not None:
+        numbers = numbers * weights
+    return float(np.cumsum(np.concatenate([[total], numbers]))[-1])

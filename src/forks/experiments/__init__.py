@@ -1,0 +1,1 @@
+"""Experiments: comparisons, the reproduction of the paper, benchmarks, the demonstration."""

@@ -1,0 +1,270 @@
+"""What `forks compare` does: every method of the catalogue on one data set, over permutations.
+
+Data, runs, table. A run is one method on one permutation, played by an estimator in a process of
+its own pool, every round counted, each score made before its label is used. Its time is the CPU
+time of the engine: the checks of an estimator's input are left out, and so is compilation, for
+which a model is made beforehand that is thrown away.
+"""
+
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from scipy.sparse import issparse
+
+from forks.datasets.folder import published_orders, read
+from forks.engine import Counter, one_thread
+from forks.estimators import OnlineKernelClassifier
+from forks.estimators.bandwidth import median_distance
+from forks.evaluate.clock import warm_up
+from forks.kernels import Gaussian, check_kernel
+from forks.learners.catalogue import CATALOGUE, Method, Setting, find
+
+_SMALL = 10_000  # rows up to which the paper's budget is 50
+_MEDIAN_ROWS = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One method on one permutation, or the reason why there is no result."""
+
+    method: str
+    permutation: int
+    mistakes: float = float("nan")  # share of all rounds
+    rows_per_second: float = float("nan")
+    stored_points: int = 0
+    state_bytes: int = 0
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    data: str
+    budget: int
+    bandwidth: float
+    n_rows: int
+    n_permutations: int
+    seed: int
+
+    def setting(self) -> Setting:
+        """Return what the methods have in common."""
+        return Setting(Gaussian(self.bandwidth), self.budget, self.n_rows)
+
+
+def run_compare(
+    data: str,
+    *,
+    methods: Sequence[str] = (),
+    budget: int | None = None,
+    bandwidth: float | None = None,
+    n_permutations: int = 20,
+    rows: int | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    output: Path | None = None,
+    console: Console | None = None,
+) -> list[Run]:
+    """Compare methods (all of them by default) on a data set; print the table.
+
+    Parameters
+    ----------
+    data : str
+        A name that `forks.datasets.folder` knows, or a file that its `read` takes.
+    methods : sequence of str
+        Names of the catalogue.
+    budget : int, default 50, or 100 above 10,000 rows
+    bandwidth : float, default the median distance between rows
+    n_permutations : int
+    rows : int, optional
+        Rows of each permutation to play.
+    seed : int
+        Of the permutations (where none are published) and of the methods' draws.
+    jobs : int, default all cores
+    output : path, optional
+        JSON file for the runs.
+    """
+    chosen = [find(name) for name in methods] if methods else list(CATALOGUE)
+    X, y = read(data)
+    if len(np.unique(y)) < 2:
+        raise ValueError(f"{data}: labels must be of two classes or more, got one: {y[0]:g}")
+    n_rows = min(len(y), rows or len(y))
+    plan = Comparison(
+        data=data,
+        budget=budget or (50 if n_rows <= _SMALL else 100),
+        bandwidth=_median_bandwidth(X, seed) if bandwidth is None else bandwidth,
+        n_rows=n_rows,
+        n_permutations=n_permutations,
+        seed=seed,
+    )
+    check_kernel(plan.setting().kernel)
+    console = Console(highlight=False) if console is None else console
+    runs = list(_played(plan, chosen, jobs or os.cpu_count() or 1, console))
+    _show(console, plan, chosen, runs, X.shape[1])
+    if output is not None:
+        _write(output, plan, runs)
+    return runs
+
+
+def _median_bandwidth(X: Any, seed: int) -> float:
+    n = X.shape[0]
+    rows = np.random.default_rng(seed).choice(n, min(n, _MEDIAN_ROWS), replace=False)
+    return median_distance(X[rows], "euclidean")
+
+
+def _played(
+    plan: Comparison, methods: Sequence[Method], jobs: int, console: Console
+) -> Iterator[Run]:
+    """Play all runs, and give them as they end, under a progress bar."""
+    # One permutation of every method first: what one process compiles, the others load.
+    tasks = [(m.name, i) for i in range(plan.n_permutations) for m in methods]
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+    with progress if console.is_terminal else nullcontext():
+        bar = progress.add_task("compiling, if this is the first time", total=len(tasks))
+        for run in _in_parallel(plan, tasks, min(jobs, len(tasks))):
+            progress.update(bar, advance=1, description=run.method)
+            yield run
+
+
+def _in_parallel(plan: Comparison, tasks: Sequence[tuple[str, int]], jobs: int) -> Iterator[Run]:
+    if jobs == 1:
+        player = _Player(plan)
+        yield from (player.play(*task) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, context, initializer=_prepare, initargs=(plan,)) as pool:
+        futures: list[Future[Run]] = [pool.submit(_play, *task) for task in tasks]
+        try:
+            yield from (future.result() for future in as_completed(futures))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class _Player:
+    """Plays runs of one comparison; reads the data once."""
+
+    def __init__(self, plan: Comparison) -> None:
+        self.plan = plan
+        self.X, self.y = read(plan.data)
+        self.published = published_orders(plan.data)
+        self.ready: set[str] = set()
+
+    def play(self, name: str, permutation: int) -> Run:
+        """Play one run on one thread; a failure becomes its result."""
+        try:
+            with one_thread():
+                return self._play(find(name), permutation)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            return Run(method=name, permutation=permutation, failure=reason)
+
+    def _play(self, method: Method, permutation: int) -> Run:
+        setting = self.plan.setting()
+        order = self._order(permutation)
+        X, y = self.X[order], self.y[order]
+        classes = np.unique(self.y)
+        if method.name not in self.ready:
+            warm_up(method.make(setting), sparse=issparse(X), late=False)
+            self.ready.add(method.name)
+        model = OnlineKernelClassifier(method.make(setting), self.plan.seed + permutation)
+        first = model.prequential(X[:1], y[:1], classes=classes)  # sets everything up
+        targets = model.targets_of(y[1:])
+        start = time.process_time()
+        rest = model.engine_.learn(X[1:], targets)
+        seconds = time.process_time() - start
+        scores = np.concatenate([first, rest[:, 0] if first.ndim == 1 else rest])
+        return Run(
+            method=method.name,
+            permutation=permutation,
+            mistakes=float(np.mean(model.labels_of(scores) != y)),
+            rows_per_second=len(targets) / max(seconds, 1e-9),
+            stored_points=model.n_points_,
+            state_bytes=model.engine_.state_bytes,
+        )
+
+    def _order(self, permutation: int) -> Counter:
+        if permutation < len(self.published):
+            return self.published[permutation][: self.plan.n_rows]
+        rng = np.random.default_rng([self.plan.seed, permutation])
+        return rng.permutation(len(self.y))[: self.plan.n_rows]
+
+
+_player: _Player
+
+
+def _prepare(plan: Comparison) -> None:
+    """Set up a process of the pool."""
+    global _player
+    _player = _Player(plan)
+
+
+def _play(name: str, permutation: int) -> Run:
+    return _player.play(name, permutation)
+
+
+def _show(
+    console: Console,
+    plan: Comparison,
+    methods: Sequence[Method],
+    runs: Sequence[Run],
+    n_features: int,
+) -> None:
+    console.print(
+        f"{plan.data}: {plan.n_rows:,} rows of {n_features:,} features, "
+        f"{plan.n_permutations} permutation{'s' if plan.n_permutations > 1 else ''}; "
+        f"budget {plan.budget}, Gaussian kernel of bandwidth {plan.bandwidth:.4g}; "
+        "every round counted.",
+        soft_wrap=True,
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for i, heading in enumerate(("", "mistakes", "rows/s", "points", "state")):
+        table.add_column(heading, justify="right" if i else "left", no_wrap=True)
+    for method in methods:
+        table.add_row(method.name, *_cells([run for run in runs if run.method == method.name]))
+    console.print(table)
+    for failure in dict.fromkeys(f"{r.method}: {r.failure}" for r in runs if r.failure):
+        console.print(failure, soft_wrap=True)
+
+
+def _cells(runs: Sequence[Run]) -> list[str]:
+    done = [run for run in runs if not run.failure]
+    if not done:
+        return ["failed", "", "", ""]
+    mistakes = 100.0 * np.array([run.mistakes for run in done])
+    rate = f"{mistakes.mean():.2f} ± {mistakes.std():.2f} %"
+    return [
+        rate if len(done) == len(runs) else f"{rate} ({len(done)} of {len(runs)} runs)",
+        f"{np.median([run.rows_per_second for run in done]):,.0f}",
+        f"{np.mean([run.stored_points for run in done]):,.0f}",
+        _size(float(np.mean([run.state_bytes for run in done]))),
+    ]
+
+
+def _size(n_bytes: float) -> str:
+    unit = 0
+    while n_bytes >= 1000.0 and unit < 3:
+        n_bytes, unit = n_bytes / 1000.0, unit + 1
+    return f"{n_bytes:.3g} {('B', 'kB', 'MB', 'GB')[unit]}"
+
+
+def _write(path: Path, plan: Comparison, runs: Sequence[Run]) -> None:
+    """Write the runs whole or not at all."""
+    ordered = sorted(runs, key=lambda run: run.permutation)
+    text = json.dumps({**asdict(plan), "runs": [asdict(run) for run in ordered]}, indent=1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,289 @@
+"""The demonstration: the default model and a linear one live on a drifting stream; a picture."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+from sklearn.linear_model import SGDClassifier
+
+from forks.engine import Matrix, Vector
+from forks.estimators import FORKSClassifier
+from forks.streams import drift_rows, drifting
+
+try:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.ticker import FuncFormatter
+except ModuleNotFoundError as error:
+    needed = "the demo draws with matplotlib: pip install 'forks[plot]'"
+    raise ModuleNotFoundError(needed, name=error.name) from error
+
+_CHUNK = 500  # rows that both models see at a time
+_WINDOW = 2_000  # rows over which "now" is an average: a multiple of _CHUNK
+_NOISE = 0.05
+_CLASSES = [-1, 1]
+_PLAIN_LINES = 8  # progress lines where there is no terminal
+_REFRESHES = 10  # of the live line, per second
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """What one model did. `windowed[i]` is the mistake rate of the window ending at `rows[i]`."""
+
+    windowed: Vector
+    mistake_rate: float
+    settled_rate: float  # of the last windows before each drift and before the end
+    rows_per_second: float
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What `run_demo` found. Mistake rates are fractions, every prediction counted."""
+
+    rows: Vector
+    drifts: list[int]
+    forks: ModelResult
+    linear: ModelResult
+    picture: Path
+
+
+def run_demo(
+    rows: int = 200_000,
+    seed: int = 0,
+    picture: Path = Path("forks-demo.png"),
+    console: Console | None = None,
+) -> DemoResult:
+    """Learn a drifting stream with `FORKSClassifier()` and a linear model; show, draw, sum up.
+
+    Every row is predicted before its label is used, by ours row by row and by the linear model
+    (`SGDClassifier` with the logistic loss) in chunks of 500 rows. The clock of a model runs
+    while it predicts and learns, on one core, and not while code is compiled.
+    """
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    console = Console(highlight=False) if console is None else console
+    drifts = drift_rows(rows)
+    console.print("The first run on a machine compiles the learner, which takes some seconds.")
+    _forks_learner(seed)(*next(drifting(_WINDOW, seed=seed)))  # everything is compiled here
+    console.print(
+        f"{rows:,} rows, {len(drifts)} abrupt changes of the concept; "
+        f"now: the last {_WINDOW:,} rows."
+    )
+    forks, linear = _Track(_forks_learner(seed)), _Track(_linear_learner(seed))
+    with _Progress(console, rows) as progress:
+        for X, y in drifting(rows, noise=_NOISE, seed=seed, chunk=_CHUNK):
+            forks.play(X, y)
+            linear.play(X, y)
+            progress.show(forks, linear)
+
+    result = DemoResult(forks.rows(), drifts, forks.result(drifts), linear.result(drifts), picture)
+    draw(result).savefig(picture)
+    _sum_up(console, result)
+    return result
+
+
+def _forks_learner(seed: int) -> Callable[[Matrix, Vector], Vector]:
+    model = FORKSClassifier(random_state=seed)
+    return lambda X, y: np.asarray(model.prequential(X, y, classes=_CLASSES))
+
+
+def _linear_learner(seed: int) -> Callable[[Matrix, Vector], Vector]:
+    model = SGDClassifier(loss="log_loss", random_state=seed)
+
+    def play(X: Matrix, y: Vector) -> Vector:
+        scores = model.decision_function(X) if hasattr(model, "coef_") else np.zeros(len(y))
+        model.partial_fit(X, y, classes=_CLASSES)
+        return np.asarray(scores)
+
+    return play
+
+
+class _Track:
+    """A model at work: its mistakes chunk by chunk, and the seconds it took."""
+
+    def __init__(self, learn: Callable[[Matrix, Vector], Vector]) -> None:
+        self.learn = learn
+        self.seconds = 0.0
+        self.sizes: list[int] = []
+        self.mistakes: list[int] = []
+
+    def play(self, X: Matrix, y: Vector) -> None:
+        """Predict and learn a chunk. A score of 0 answers +1."""
+        start = time.perf_counter()
+        scores = self.learn(X, y)
+        self.seconds += time.perf_counter() - start
+        self.sizes.append(len(y))
+        self.mistakes.append(int(np.sum((scores >= 0.0) != (y > 0.0))))
+
+    @property
+    def now(self) -> float:
+        last = slice(-(_WINDOW // _CHUNK), None)
+        return sum(self.mistakes[last]) / sum(self.sizes[last])
+
+    @property
+    def over_all(self) -> float:
+        return sum(self.mistakes) / sum(self.sizes)
+
+    @property
+    def rows_per_second(self) -> float:
+        return sum(self.sizes) / self.seconds
+
+    def rows(self) -> Vector:
+        """Rows seen at the end of each chunk."""
+        return np.cumsum(self.sizes).astype(float)
+
+    def result(self, drifts: list[int]) -> ModelResult:
+        width = _WINDOW // _CHUNK
+        windowed = _window_sums(self.mistakes, width) / _window_sums(self.sizes, width)
+        rows = self.rows()
+        ends = np.searchsorted(rows, [*drifts, rows[-1]], side="right") - 1
+        settled = float(np.mean(windowed[np.maximum(ends, 0)]))
+        return ModelResult(windowed, self.over_all, settled, self.rows_per_second)
+
+
+def _window_sums(values: list[int], width: int) -> Vector:
+    """Sum each value and up to width - 1 values before it."""
+    sums = np.concatenate([np.zeros(width), np.cumsum(values)])
+    return sums[width:] - sums[:-width]
+
+
+_COLUMNS = (
+    f"{'':26}{'mistakes now':>18}{'mistakes over all':>22}",
+    f"{'rows':>10}{'forks rows/s':>16}{'forks':>9}{'linear':>9}{'forks':>13}{'linear':>9}",
+)
+
+
+class _Progress:
+    """One line under a heading: rewritten in place on a terminal, else printed now and then."""
+
+    def __init__(self, console: Console, rows: int) -> None:
+        self.console = console
+        self.total = rows
+        self.printed = 0
+        self.live: Live | None = None
+
+    def __enter__(self) -> "_Progress":
+        self.console.print(f"\n{_COLUMNS[0]}\n{_COLUMNS[1]}", style="dim")
+        if self.console.is_terminal:
+            self.live = Live(console=self.console, refresh_per_second=_REFRESHES)
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def show(self, forks: _Track, linear: _Track) -> None:
+        seen = sum(forks.sizes)
+        if self.live is not None:
+            self.live.update(_line(seen, forks, linear))
+        elif seen * _PLAIN_LINES // self.total > self.printed:
+            self.printed = seen * _PLAIN_LINES // self.total
+            self.console.print(_line(seen, forks, linear))
+
+
+def _line(seen: int, forks: _Track, linear: _Track) -> Text:
+    line = Text(f"{seen:>10,}{forks.rows_per_second:>16,.0f}", no_wrap=True)
+    line.append(f"{100 * forks.now:>7.1f} %", style="bold")
+    line.append(f"{100 * linear.now:>7.1f} %")
+    line.append(f"{100 * forks.over_all:>11.1f} %", style="bold")
+    line.append(f"{100 * linear.over_all:>7.1f} %")
+    return line
+
+
+def _sum_up(console: Console, result: DemoResult) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("")
+    for heading in ("mistakes over all", "once settled", "rows per second"):
+        table.add_column(heading, justify="right")
+    for name, model in (("forks", result.forks), ("linear", result.linear)):
+        table.add_row(
+            name,
+            f"{100 * model.mistake_rate:.1f} %",
+            f"{100 * model.settled_rate:.1f} %",
+            f"{model.rows_per_second:,.0f}",
+            style="bold" if name == "forks" else "",
+        )
+    console.print()
+    console.print(table)
+    console.print(
+        f"\nOnce settled: the last {_WINDOW:,} rows of each concept; "
+        f"{100 * _NOISE:.0f} % of the labels are noise."
+    )
+    console.print(f"Picture: {result.picture}", soft_wrap=True)
+
+
+_BLUE, _INK = "#1f5fbf", "#22262b"
+_DARK_GREY, _GREY, _FAINT = "#6b7079", "#a3a8b0", "#c9ccd1"
+
+
+def draw(result: DemoResult) -> Figure:
+    """Draw the mistake rates over time, with the drifts."""
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    figure = Figure(figsize=(9.6, 4.4), dpi=160, layout=layout)
+    axes = figure.add_subplot()
+    end = float(result.rows[-1])
+    for row in result.drifts:
+        axes.axvline(row, color=_INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            "new concept",
+            (row, 1.0),
+            (5, -2),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            va="top",
+            fontsize=9,
+            color=_INK,
+        )
+    axes.axhline(_NOISE, color=_FAINT, linewidth=1.0, zorder=1)
+    ours, theirs = result.forks, result.linear
+    axes.plot(result.rows, theirs.windowed, color=_GREY, linewidth=1.4, zorder=3)
+    axes.plot(result.rows, ours.windowed, color=_BLUE, linewidth=2.0, zorder=4)
+    low = max(float(np.mean(ours.windowed[-10:])), _NOISE + 0.06)
+    high = max(float(np.mean(theirs.windowed[-10:])), low + 0.1)  # so that no label hides another
+    _beside(axes, high, f"linear model\n{100 * theirs.mistake_rate:.1f} % over all", _DARK_GREY)
+    _beside(axes, low, f"forks\n{100 * ours.mistake_rate:.1f} % over all", _BLUE)
+    _beside(
+        axes, _NOISE, f"label noise, {100 * _NOISE:.0f} %", _DARK_GREY, va="top", weight="normal"
+    )
+    top = max(0.6, float(ours.windowed.max()), float(theirs.windowed.max())) + 0.06
+    axes.set_xlim(0, end)
+    axes.set_ylim(0, top)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.0f} %"))
+    axes.set_xlabel("rows seen", color=_INK)
+    axes.set_title(
+        f"Mistakes in the last {_WINDOW:,} rows, each predicted before it is learned",
+        loc="left",
+        fontsize=11.5,
+        color=_INK,
+        pad=10,
+    )
+    axes.grid(axis="y", color=_FAINT, linewidth=0.5, alpha=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(_FAINT)
+    axes.tick_params(colors=_INK, length=0, labelsize=9)
+    return figure
+
+
+def _beside(axes: Any, level: float, text: str, colour: str, **style: Any) -> None:
+    axes.annotate(
+        text,
+        (1.0, level),
+        (7, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        fontsize=9,
+        color=colour,
+        annotation_clip=False,
+        **{"va": "center", "weight": "bold", **style},
+    )

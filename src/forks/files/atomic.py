@@ -1,0 +1,62 @@
+"""Writing a file so that its name always stands for a whole one: the old, or the new.
+
+The bytes go to a temporary file in the same folder, are brought to the disk, and the temporary
+file takes the name. Whatever fails or is killed on the way, the old file is still there; two
+processes that write to one name each put a whole file there, and the last one stays.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_PREFIX, _SUFFIX = ".forks-", ".tmp"
+
+
+def write_atomically(path: str | Path, data: bytes) -> None:
+    """Write a file, or leave the one of that name as it is and raise `OSError` with its name."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """Return a file to write to, which takes its name when the context ends without an error."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(f"path must be a file, got the folder {path}")
+    temporary = target.parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _fsync_folder(target.parent)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove what killed processes left behind in a folder that nobody else writes to."""
+    for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _fsync_folder(folder: Path) -> None:
+    if os.name == "nt":  # where folders cannot be opened
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

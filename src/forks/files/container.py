@@ -1,0 +1,101 @@
+"""A JSON header and named arrays as the bytes of a safetensors file, and back.
+
+The header is the one entry, "forks", of the file's `__metadata__`. It says what the file is
+("format", "version") and has a digest of itself and of the arrays: damage is found before
+anything is looked at. Reading checks sizes against the file before anything is reserved, and runs
+no code from the file.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import safetensors
+from safetensors.numpy import save
+
+from forks.files.errors import ModelFileError, cannot_load
+
+FORMAT, VERSION = "forks-model", 2
+_ENTRY = "forks"
+_KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
+_DIGEST_BYTES = 32
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: str) -> bytes:
+    """Return the bytes of a file; equal content gives equal bytes."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    whole = {"format": FORMAT, "version": VERSION, "library": library, **header}
+    whole["digest"] = _digest(whole, arrays)
+    return bytes(save(arrays, {_ENTRY: _text(whole)}))
+
+
+def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return header and arrays of the bytes of a file; `name` is that of the file, for errors."""
+
+    def refuse(reason: str) -> ModelFileError:
+        return cannot_load(name, reason)
+
+    if not data:
+        raise refuse("the file is empty")
+    try:
+        tensors = safetensors.deserialize(data)
+        length = int.from_bytes(data[:8], "little")
+        header = parse(parse(data[8 : 8 + length].decode())["__metadata__"][_ENTRY])
+        is_ours = header["format"] == FORMAT
+    except safetensors.SafetensorError as error:
+        raise refuse(f"it is no model file, or was cut short or damaged ({error})") from None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise refuse("it is not a forks model") from None
+    version = header.get("version")
+    if not is_ours or type(version) is not int or version < 1:
+        raise refuse("it is not a forks model")
+    if version > VERSION:
+        raise refuse(
+            f"it has version {version} of the format, written by forks {header.get('library')}; "
+            f"this forks reads version {VERSION}"
+        )
+    if version < VERSION:
+        raise refuse(
+            f"it has version {version} of the format, written by forks {header.get('library')}, "
+            f"whose learners keep other numbers; this forks reads version {VERSION}"
+        )
+    arrays = {}
+    for tensor, description in tensors:
+        kind = _KINDS.get(description["dtype"])
+        if kind is None:
+            raise refuse(f"the array {tensor!r} is of type {description['dtype']}")
+        little_endian = np.dtype(kind).newbyteorder("<")
+        flat = np.frombuffer(description["data"], little_endian).astype(kind)
+        arrays[tensor] = flat.reshape(description["shape"])
+    digest = header.pop("digest", None)
+    try:
+        fits = digest == _digest(header, arrays)
+    except (ValueError, RecursionError):  # a header that cannot have been written
+        fits = False
+    if not fits:
+        raise refuse("its digest does not fit its content: the file is damaged")
+    return header, arrays
+
+
+def parse(text: str) -> Any:
+    """Read JSON, without the numbers that JSON has not."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def _text(header: Mapping[str, Any]) -> str:
+    return json.dumps(header, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.blake2b(_text(header).encode(), digest_size=_DIGEST_BYTES)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\n{name} {array.dtype.name} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))).data)
+    return digest.hexdigest()

@@ -1,0 +1,324 @@
+"""What SkeGD and FORKS share: a feature map that is sketched at the switch and updated later.
+
+Stage one fills a buffer (`forks.parts.stage_one`). At the switch the stored points become the
+map of `forks.features.sketched`; every `update_cycle` rounds an update round changes it. The files
+of the two learners say what a round of stage two does, and what becomes of the weights.
+
+A learner's memory has the parts `hot` (what rounds change), `random` and `sketch`; `hot` has
+`counts`, `points`, `alpha`, `spare`, `map` and `w`.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from forks.engine import (
+    MANY,
+    RESUME,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Shapes,
+    Vector,
+    allocate,
+    dense_points,
+    njit,
+    point_shapes,
+    viewer,
+)
+from forks.engine.blocks import padded
+from forks.engine.checks import one_of, positive, whole
+from forks.engine.random import choose
+from forks.features.sketched import (
+    FeatureMap,
+    Sketch,
+    SketchPlan,
+    build,
+    join,
+    map_shapes,
+    sketch_shapes,
+)
+from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
+from forks.losses import Hinge, Loss, check_loss
+from forks.parts.gradient import LARGEST
+from forks.parts.stage_one import COUNT, SWITCH, Count, count_limits
+
+NO_CUT = 1e-20  # of a pseudo-inverse: below all rounding errors
+TINY = 1e-150  # features below it have subnormal squares: they count as zero
+
+
+class SketchSizes(NamedTuple):
+    """The sizes in force."""
+
+    buffer: int
+    sketch_size: int
+    n_landmarks: int
+    rank: int
+    update_cycle: int
+    max_points: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SketchedLearner(Learner):
+    """Base of the two learners; their docstrings tell the parameters."""
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = Hinge()
+    budget: int = 100
+    buffer: int | None = None
+    sketch_size: int | None = None
+    n_landmarks: int | None = None
+    rank: int | None = None
+    update_cycle: int | None = None
+    cycle_counts: str = "losses"
+    n_blocks: int = 1
+    eta: float = 0.2
+    weight_start: str = "point"
+    landmarks: str = "fixed"
+    sketch_points: str = "growing"
+    max_points: int | None = None
+    decomposition: str = "tisvd"
+    extra_rank: int = 0
+    cut: float = 1e-8
+
+    multi_output: ClassVar[bool] = True
+    memory_class: ClassVar[type]
+
+    def __post_init__(self) -> None:
+        check_kernel(self.kernel)
+        check_loss(self.loss)
+        whole("budget", self.budget, 1)
+        for name in ("buffer", "sketch_size", "n_landmarks", "rank", "max_points"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), 1)
+        sizes = self.sizes()
+        whole("n_landmarks", sizes.n_landmarks, 1, sizes.buffer, "the buffer")
+        whole("rank", sizes.rank, 1, sizes.n_landmarks, "n_landmarks")
+        whole("rank", sizes.rank, 1, sizes.sketch_size, "sketch_size")
+        whole("update_cycle", sizes.update_cycle, 0)
+        whole("max_points", sizes.max_points, sizes.buffer)
+        whole("n_blocks", self.n_blocks, 1, sizes.sketch_size, "sketch_size")
+        positive("eta", self.eta)
+        positive("cut", self.cut)
+        one_of("cycle_counts", self.cycle_counts, ("losses", "rounds"))
+        one_of("weight_start", self.weight_start, ("point", "zero", "projection"))
+        one_of("landmarks", self.landmarks, ("fixed", "refreshed"))
+        one_of("sketch_points", self.sketch_points, ("growing", "buffer"))
+        one_of("decomposition", self.decomposition, ("tisvd", "recursive", "svd", "randomized"))
+        whole("extra_rank", self.extra_rank, 0)
+        if self.landmarks == "refreshed" and self.sketch_points != "growing":
+            raise ValueError("landmarks='refreshed' needs sketch_points='growing', got 'buffer'")
+
+    def sizes(self) -> SketchSizes:
+        """Return the sizes with None filled in."""
+        return self._sizes
+
+    @cached_property
+    def _sizes(self) -> SketchSizes:
+        def given(value: int | None, default: int) -> int:
+            return default if value is None else value
+
+        buffer = given(self.buffer, 2 * self.budget)
+        sketch_size = given(self.sketch_size, self._default_sketch_size(buffer))
+        n_landmarks = given(self.n_landmarks, self._default_landmarks(buffer, sketch_size))
+        rank = given(self.rank, min(self._default_rank(n_landmarks), n_landmarks, sketch_size))
+        update_cycle = given(self.update_cycle, 0)
+        max_points = given(self.max_points, 2 * buffer)
+        return SketchSizes(buffer, sketch_size, n_landmarks, rank, update_cycle, max_points)
+
+    @abstractmethod
+    def _default_sketch_size(self, buffer: int) -> int: ...
+
+    @abstractmethod
+    def _default_landmarks(self, buffer: int, sketch_size: int) -> int: ...
+
+    @abstractmethod
+    def _default_rank(self, n_landmarks: int) -> int: ...
+
+    def plan(self) -> SketchPlan:
+        """Return the part of the configuration that shapes the feature map."""
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> SketchPlan:
+        sizes = self.sizes()
+        return SketchPlan(
+            sizes.sketch_size,
+            sizes.n_landmarks,
+            sizes.rank,
+            self.n_blocks,
+            sizes.max_points if self.sketch_points == "growing" else sizes.buffer,
+            self.cut,
+            growing=self.sketch_points == "growing",
+            refreshed=self.landmarks == "refreshed",
+            decomposition=self.decomposition,
+            extra_rank=self.extra_rank,
+        )
+
+    def rule(self) -> Any:
+        """Return what compiled code needs."""
+        return self._rule
+
+    @cached_property
+    def _rule(self) -> Any:
+        return self._make_rule()
+
+    @abstractmethod
+    def _make_rule(self) -> Any: ...
+
+    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
+        """Return the memory of a learner that has seen nothing."""
+        memory = allocate(self.memory_class, self.shapes(n_features, n_outputs))
+        self.view(memory).random[:] = rng.integers(2**63, size=2)
+        return memory
+
+    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of the memory; a subclass adds its own."""
+        sizes, plan = self.sizes(), self.plan()
+        return {
+            "hot.counts": (len(Count._fields),),
+            **point_shapes("hot.points", n_features, plan.capacity + 1),
+            "hot.alpha": (n_outputs, padded(sizes.buffer)),
+            **point_shapes("hot.spare", n_features, 1),
+            **map_shapes("hot.map", plan, n_features),
+            "hot.w": (n_outputs, padded(sizes.rank)),
+            "random": (2,),
+            **sketch_shapes("sketch", plan),
+        }
+
+    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
+        """Return the memory class and the shapes of its arrays."""
+        return self.memory_class, self.shapes(n_features, n_outputs)
+
+    def limits(self, view: Any) -> list[Limit]:
+        """Return the bounds of the counts, and of where sketch rows have their entries."""
+        return [
+            *count_limits(view.hot.counts, self.sizes().buffer),
+            Limit("seed of the sketch", view.random[1], 0, 2**63 - 1),
+            Limit("columns of the sketch", view.sketch.columns, 0, self.sizes().sketch_size - 1),
+            Limit("steps", getattr(view.hot, "steps", 0), 0, MANY),
+        ]
+
+    def view(self, memory: Memory) -> Any:
+        """Show the memory as arrays."""
+        return viewer(self.memory_class)(memory)
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points that the learner keeps now, landmarks among them."""
+        return min(int(self.view(memory).hot.counts[COUNT.stored]), self.plan().capacity)
+
+    def map_updates(self, memory: Memory) -> int:
+        """Count the update rounds."""
+        return int(self.view(memory).hot.counts[COUNT.updates])
+
+    def rounds_since_switch(self, memory: Memory) -> int:
+        """Count the rounds of stage two."""
+        return int(self.view(memory).hot.counts[COUNT.rounds])
+
+    def features(self, memory: Memory, X: Matrix) -> Matrix | None:
+        """Return phi of the rows, in the map as it is now; None in stage one."""
+        state = self.view(memory).hot
+        return self._features(state.map, X) if state.counts[COUNT.stage] else None
+
+    def handle(self, view: Any, x: Vector) -> None:
+        """Switch to stage two, or update the map, with row x."""
+        state, random, sketch = view
+        try:
+            if state.counts[COUNT.event] == SWITCH:
+                self._switch(state, random, sketch, x)
+            else:
+                self._update(state, random, sketch, x)
+        except (np.linalg.LinAlgError, ValueError):  # SciPy's words for numbers beyond all bounds
+            self._begin_again(state, sketch)
+            return
+        state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
+
+    def _begin_again(self, state: Any, sketch: Sketch) -> None:
+        """Go back to an empty stage one: nothing can be made of the map, or of the points."""
+        self._forget(state)
+        for array in (state.alpha, state.map.Z, *sketch):
+            array[...] = 0
+        counts = state.counts
+        counts[COUNT.mends] += 1
+        for zero in (COUNT.event, COUNT.stage, COUNT.stored, COUNT.rounds, COUNT.updates):
+            counts[zero] = 0
+
+    def _switch(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:
+        plan, n = self.plan(), self.sizes().buffer
+        kernel = self._rule.kernel
+        chosen = choose(random[:1], n, plan.n_landmarks)
+        build(plan, state.map, sketch, kernel, state.points, n, int(random[1]), chosen)
+        self._forget(state)
+        if self.weight_start == "point":
+            psi = kernel_block(kernel, x.reshape(1, -1), state.points, n)[0]
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = state.alpha[:, :n] @ psi
+            self._keep_scores(state, x, scores)
+        elif self.weight_start == "projection":
+            X = dense_points(state.points, n)
+            with np.errstate(over="ignore", invalid="ignore"):
+                f = kernel_block(kernel, X, state.points, n) @ state.alpha[:, :n].T
+            f = np.where(np.isfinite(f), f, 0.0)  # a score that overflows says nothing
+            fit = np.linalg.lstsq(self._features(state.map, X), f, rcond=self.cut)[0]
+            self._set_weights(state, np.asarray(fit.T, dtype=np.float64))
+        state.counts[COUNT.stage] = 2
+
+    def _update(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:
+        """Let x join the map, and do with the weights what `_before` and `_after` say."""
+        plan, counts = self.plan(), state.counts
+        before = self._before(state, x)
+        updates = int(counts[COUNT.updates])
+        number = self.sizes().buffer + updates
+        seed = int(random[1])
+        join(plan, state.map, sketch, self._rule.kernel, state.points, x, number, updates, seed)
+        counts[COUNT.updates] += 1
+        counts[COUNT.stored] += plan.growing
+        self._after(state, x, before)
+
+    @abstractmethod
+    def _before(self, state: Any, x: Vector) -> Any:
+        """Note what an update needs to know of the old map."""
+
+    @abstractmethod
+    def _after(self, state: Any, x: Vector, before: Any) -> None:
+        """Set the weights after an update."""
+
+    def _forget(self, state: Any) -> None:
+        """Start anew: w = 0."""
+        state.w[:] = 0.0
+
+    def _keep_scores(self, state: Any, x: Vector, scores: Vector) -> None:
+        """Set each w to the smallest one with w'phi(x) = its score."""
+        phi = self._features(state.map, x.reshape(1, -1))[0]
+        length = phi @ phi
+        if length > TINY**2:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._set_weights(state, np.outer(scores, phi / length))
+        else:
+            state.w[:] = 0.0
+
+    def _set_weights(self, state: Any, w: Matrix) -> None:
+        """Set w, output by output, or start anew where it is beyond all bounds."""
+        bounded = np.abs(w).sum(axis=1) <= LARGEST  # false for NaN
+        state.counts[COUNT.mends] += np.count_nonzero(~bounded)
+        state.w[:, : w.shape[1]] = np.where(bounded[:, None], w, 0.0)
+
+    def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
+        landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
+        return kernel_block(self._rule.kernel, X, landmarks, Z.shape[0]) @ Z
+
+
+@njit
+def update_is_due(rule, counts, lost):
+    """Is this round, which has been counted, an update round?"""
+    rho = rule.update_cycle
+    if rho == 0:
+        return False
+    if rule.count_losses:
+        return lost and counts[COUNT.losses] % rho == 1 % rho  # T0 mod rho = 1, as in the code
+    return counts[COUNT.rounds] % rho == 0

@@ -1,0 +1,143 @@
+"""What the readers share: one error, text files that know how far they were read, checks."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+
+from forks.engine import Vector
+
+PathLike: TypeAlias = str | Path
+Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+_HEAD, _TAIL = 600, 150  # characters of a long message that are kept
+
+
+class StreamError(ValueError):
+    """A file that cannot be read on; the message names the file, and the row if one is at fault.
+
+    The message is one line that can be printed, and not much longer, whatever is in the file.
+    """
+
+    def __init__(self, message: str) -> None:
+        text = "".join(map(_printable, " ".join(message.split("\n")).strip()))
+        if len(text) > _HEAD + _TAIL:
+            text = f"{text[:_HEAD]} ... {text[-_TAIL:]}"
+        super().__init__(text)
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
+
+
+class TextFile:
+    """The lines of a text file, plain or compressed (by its name), for use in a `with`.
+
+    `line` counts the lines given so far. `row` is for the reader to count rows of data in: both
+    stand in the error about a file that ends too early, or that is not what its name says.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+        self.row = 0
+        self._file: IO[str]
+
+    def __enter__(self) -> "TextFile":
+        opener = COMPRESSED.get(self.path.suffix.lower(), open)
+        # Bytes that are no text pass here, so that `__iter__` can tell in which line they are.
+        options = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+        self._file = opener(self.path, "rt", **options)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        if error is not None and is_damage(error):
+            raise StreamError(
+                f"{self.path} cannot be read beyond {place(self.row, self.line)}: {error}"
+            ) from error
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._file:
+            if not (line.isascii() or _is_text(line)):
+                raise UnicodeError("what follows is not UTF-8 text")
+            self.line += 1
+            yield line
+
+
+class StandardInput(TextFile):
+    """The lines of standard input."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("standard input"))
+
+    def __enter__(self) -> "StandardInput":
+        options = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+        self._file = io.TextIOWrapper(sys.stdin.buffer, **options)  # type: ignore[arg-type]
+        return self
+
+
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error comes from what is in a file."""
+    if isinstance(error, OSError):
+        return error.errno is None  # with a number it comes from the system
+    return isinstance(error, EOFError | zlib.error | lzma.LZMAError | UnicodeError)
+
+
+def _is_text(line: str) -> bool:
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def place(row: int, line: int) -> str:
+    """Name a row, and its line where the two differ; both count from 1."""
+    return f"row {row}" if row == line else f"row {row} (line {line})"
+
+
+def ending(path: Path) -> str:
+    """Return the lower-case ending of a file's name, that of its compression left out."""
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return plain.suffix.lower()
+
+
+def existing(path: PathLike) -> Path:
+    """Check that a file is there before anything is read from it."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"path must be a file, got the folder {path}")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    return path
+
+
+def check_count(argument: str, value: int) -> None:
+    """Check that an argument is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{argument} must be an integer of at least 1, got {value!r}")
+
+
+def check_columns(path: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
+    """Check that every wanted column is in the file once."""
+    for name in wanted:
+        if there.count(name) == 0:
+            raise StreamError(f"{path} has no column {name!r}; it has {', '.join(there)}")
+        if there.count(name) > 1:
+            raise StreamError(f"{path} has {there.count(name)} columns called {name!r}")

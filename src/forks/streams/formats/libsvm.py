@@ -1,0 +1,146 @@
+"""Text in LIBSVM format: one row a line, `label index:value ...`, indices from 1 and rising."""
+
+import math
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from forks.streams.formats.files import (
+    Chunk,
+    PathLike,
+    StreamError,
+    TextFile,
+    check_count,
+    existing,
+    place,
+)
+
+_SPARSE = 0.25  # rows of a file with at most this share of entries stay sparse
+_LARGEST = 2**31 - 1  # index that the parser takes
+_MOST_DIGITS = 4_000  # Python makes no integers of much longer texts
+
+
+def read_libsvm(
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    chunk: int = 10_000,
+    dense: bool | None = None,
+) -> Iterator[Chunk]:
+    """Return chunks (X, y) of a file in LIBSVM format. Blank lines and comments (#) are skipped.
+
+    Parameters
+    ----------
+    path : str or path
+        Compressed if its name ends in .gz, .bz2 or .xz.
+    n_features : int, optional
+        Without it the file is read twice, first for its largest index.
+    chunk : int
+        Rows given at a time; the last chunk may be shorter.
+    dense : bool, optional
+        Arrays or CSR matrices; by default arrays if more than a quarter of the entries of the
+        first chunk are in the file.
+    """
+    check_count("chunk", chunk)
+    if n_features is not None:
+        check_count("n_features", n_features)
+    return _chunks(existing(path), n_features, chunk, dense)
+
+
+def _chunks(path: Path, n_features: int | None, chunk: int, dense: bool | None) -> Iterator[Chunk]:
+    if n_features is None:
+        n_features = largest_index(path)
+    with TextFile(path) as file:
+        yield from libsvm_chunks(file, n_features, chunk, dense)
+
+
+def libsvm_chunks(
+    file: TextFile, n_features: int, chunk: int, dense: bool | None
+) -> Iterator[Chunk]:
+    """Return chunks (X, y) of a file that is open."""
+    rows = _rows(file)
+    while lines := dict(islice(rows, chunk)):
+        X, y = _parsed(file, lines, n_features)
+        if dense is None:
+            dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
+        yield (X.toarray() if dense else X), y
+
+
+def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
+    """Return and count the lines that are rows, with their numbers."""
+    for text in file:
+        if text.lstrip()[:1] not in ("", "#"):
+            file.row += 1
+            yield file.line, text
+
+
+def largest_index(path: Path) -> int:
+    """Find the largest index, which is the last of its row; faults are left to the parser."""
+    largest = -1
+    with TextFile(path) as file:
+        for _, text in _rows(file):
+            before, _, _ = text.partition("#")[0].rpartition(":")
+            last = before.rsplit(None, 1)[-1:]
+            if last and last[0].isdecimal():
+                largest = max(largest, _number(last[0]))
+    if file.row > 0 and largest < 0:
+        raise StreamError(f"{path}, row 1 to {file.row}: not one entry of the form index:value")
+    return max(1, largest)
+
+
+def _parsed(file: TextFile, lines: dict[int, str], n_features: int) -> Chunk:
+    """Parse rows, given by the numbers of their lines, the last of which was just read."""
+    text = "\n".join(lines.values())
+    try:
+        X, y = load_svmlight_file(BytesIO(text.encode()), n_features=n_features, zero_based=False)
+        if X.shape[0] == len(lines) and np.isfinite(X.data).all() and np.isfinite(y).all():
+            return X, y
+        reason = "not in LIBSVM format"
+    except (ValueError, OverflowError) as error:
+        reason = str(error)
+    first = file.row - len(lines) + 1
+    for row, (line, text) in enumerate(lines.items(), first):
+        if fault := _fault(text, n_features):
+            raise StreamError(f"{file.path}, {place(row, line)}: {fault}")
+    raise StreamError(f"{file.path}, row {first} to {file.row}: {reason}")
+
+
+def _fault(text: str, n_features: int) -> str | None:
+    """Say what is wrong with a row, if anything is."""
+    label, *entries = text.partition("#")[0].split()
+    if not _is_finite(label):
+        return f"the label {label!r} is not a finite number"
+    before = 0
+    for entry in entries[1:] if entries and entries[0].startswith("qid:") else entries:
+        index, colon, value = entry.partition(":")
+        if not (colon and index.isdecimal()):
+            return f"{entry!r} is not of the form index:value"
+        number = _number(index)
+        if number == 0:
+            return "index 0, but indices count from 1"
+        if number > _LARGEST:
+            return f"index {index} is larger than {_LARGEST}"
+        if number <= before:
+            return f"index {index} follows {before}, but indices must rise"
+        if number > n_features:
+            return f"index {index} is larger than n_features, which is {n_features}"
+        if not _is_finite(value):
+            return f"the value of {entry!r} is not a finite number"
+        before = number
+    return None
+
+
+def _number(index: str) -> int:
+    """Return the number that an index is, or the smallest that is too large for the parser."""
+    return min(int(index), _LARGEST + 1) if len(index) <= _MOST_DIGITS else _LARGEST + 1
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""Parquet tables, with pyarrow. What is in memory is a row group at most."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forks.engine import Vector
+from forks.streams.formats.files import (
+    Chunk,
+    PathLike,
+    StreamError,
+    check_columns,
+    check_count,
+    existing,
+)
+
+
+def read_parquet(
+    path: PathLike,
+    *,
+    target: str,
+    features: Sequence[str] | None = None,
+    chunk: int = 10_000,
+) -> Iterator[Chunk]:
+    """Return chunks (X, y) of a Parquet file, float64. Every value that is read must be a number.
+
+    Parameters
+    ----------
+    path : str or path
+    target : str
+        Column of the labels.
+    features : sequence of str, optional
+        Columns of the rows, in this order; by default all but the target.
+    chunk : int
+        Rows given at a time; the last chunk may be shorter.
+    """
+    check_count("chunk", chunk)
+    if isinstance(features, str):
+        raise ValueError(f"features must be a sequence of columns, got {features!r}")
+    path = existing(path)
+    with _opened(path) as file:
+        schema = file.schema_arrow
+    check_columns(path, [target, *(features or ())], schema.names)
+    chosen = [name for name in schema.names if name != target] if features is None else features
+    if len(chosen) == 0:
+        raise ValueError(f"features must name at least one column of {path}")
+    columns = [*chosen, target]
+    check_columns(path, columns, schema.names)
+    for name in columns:
+        kind = schema.field(name).type
+        if not _is_number(kind):
+            raise StreamError(f"{path}: column {name!r} must have numbers, and has {kind}")
+    return _numbers(path, columns, chunk)
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    with _opened(path) as file:
+        return list(file.schema_arrow.names)
+
+
+def parquet_columns(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
+    """Return chunks of raw columns as arrays."""
+    with _opened(path) as file:
+        check_columns(path, names, file.schema_arrow.names)
+    return _arrays(path, names, chunk)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"Parquet files such as {path} need pyarrow: pip install 'forks[arrow]'"
+        ) from error
+    with _as_stream_error(f"{path} is not a Parquet file, or is damaged"):
+        file = ParquetFile(path)
+        _ = file.schema_arrow.names  # which must be text
+    with file:
+        yield file
+
+
+@contextmanager
+def _as_stream_error(what: str) -> Iterator[None]:
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, UnicodeError) as error:
+        raise StreamError(f"{what}: {error}") from error
+
+
+def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[int, Any]]:
+    """Return (rows before, batch); batches are shorter where row groups of text end."""
+    with _opened(path) as file:
+        row = 0
+        batches = file.iter_batches(chunk, columns=list(dict.fromkeys(columns)))
+        while True:
+            with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield row, batch
+            row += batch.num_rows
+
+
+def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Iterator[Chunk]:
+    for row, batch in _batches(path, columns, chunk):
+        block = np.empty((batch.num_rows, len(columns)))
+        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+            for i, name in enumerate(columns):
+                block[:, i] = _values(path, row, name, batch.column(name))
+        yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
+
+
+def _arrays(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
+    for row, batch in _batches(path, names, chunk):
+        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+            arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
+        # copies: what pyarrow gives may be its own memory, which nobody may write to
+        yield {name: np.array(values) for name, values in arrays.items()}
+
+
+def _values(path: Path, row: int, name: str, column: Any) -> Vector:
+    faults = column.is_null().to_numpy(zero_copy_only=False)
+    if not faults.any():
+        values: Vector = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        faults = ~np.isfinite(values)
+        if not faults.any():
+            return values
+    first = int(np.argmax(faults))
+    value = column[first].as_py()
+    fault = "the cell is empty" if value is None else f"{value!r} is not a finite number"
+    raise StreamError(f"{path}, row {row + first + 1}, column {name!r}: {fault}")
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)

@@ -1,0 +1,128 @@
+"""All compiled code also runs as plain Python, which is how it is debugged."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+TESTS = Path(__file__).resolve().parents[1]
+
+SCRIPT = """
+import numpy as np
+from scipy.sparse import csr_array
+
+import adaptive_against_oracle
+import oracles
+from forks.engine import compile as _jit
+from forks.engine.random import uniform_in_python, integer, uniform
+from forks.kernels import Gaussian, Laplacian
+from forks.learners import FORKS, KOGD, Adaptive
+from forks.losses import Hinge, Logistic, SquaredError, SquaredHinge
+from forks_against_oracle import engine_run, oracle_kernel, oracle_loss, oracle_run
+
+assert not _jit.JIT
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(80, 4)) * (rng.random((80, 4)) < 0.6)
+y = np.sign(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=80))
+y[:9] = 1.0  # labels never balance: a bias of 0 and one of 1e-17 would answer differently
+SIZES = dict(buffer=12, sketch_size=8, n_landmarks=6, rank=3, update_cycle=7, cut=1e-8)
+
+
+def close(got, expected):
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+for kernel, loss in ((Gaussian(1.5), Hinge()), (Laplacian(2.0), Logistic())):
+    learner = KOGD(kernel=kernel, loss=loss)
+    expected = oracles.kogd(X, y, oracle_kernel(kernel), oracle_loss(loss), learner.eta)
+    for rows in (X, csr_array(X)):
+        close(engine_run(learner, rows, y)[0], expected)
+
+for learner in (
+    FORKS(kernel=Gaussian(1.5), loss=SquaredHinge(), n_blocks=2, **SIZES),
+    FORKS.as_released(kernel=Gaussian(1.5), **SIZES),
+    FORKS.as_published(kernel=Laplacian(2.0), n_rounds=80, **SIZES),
+):
+    result = oracle_run(learner, X, y)
+    assert result.switch_round is not None
+    assert len(result.update_rounds) >= 2
+    for rows in (X, csr_array(X)):
+        scores, engine = engine_run(learner, rows, y)
+        close(scores, result.scores)
+        close(engine.predict(rows[:5]), engine.predict(X[:5]))
+        assert not engine.compiled
+
+for learner in (
+    Adaptive(buffer=24),
+    Adaptive(kernel=Laplacian(2.0), loss=Logistic(), buffer=24),
+    Adaptive(loss=SquaredError(), buffer=24),
+):
+    expected, oracle = adaptive_against_oracle.oracle_run(learner, X, y.reshape(-1, 1))
+    assert oracle.fits == [16, 24]
+    for rows in (X, csr_array(X)):
+        scores, _ = engine_run(learner, rows, y)
+        np.testing.assert_allclose(scores, expected[:, 0], rtol=1e-7, atol=1e-7)
+
+for size in (1e3, 1e150):  # log-odds beyond what exp can take
+    engine = engine_run(Adaptive(loss=Logistic(), buffer=24), X, y)[1]
+    engine.learner.view(engine.memory).theta[:] *= size
+    assert np.isfinite(engine.predict(X)).all()
+
+with np.errstate(over="ignore"):  # the generator counts modulo 2^64
+    state, same = np.array([5], np.int64), np.array([5], np.int64)
+    for _ in range(100):
+        assert float(uniform(state)) == uniform_in_python(same)
+    assert all(0 <= integer(state, 7) < 7 for _ in range(100))
+print("done")
+"""
+
+
+METHODS = """
+import json, warnings
+import numpy as np
+from forks.kernels import Gaussian
+from forks.engine import Engine
+from forks.learners.catalogue import CATALOGUE, Setting
+
+warnings.simplefilter("ignore")  # the generator counts modulo 2^64
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3))
+y = np.sign(X[:, :1] + X[:, 1:2] * X[:, 2:])
+scores = {}
+for method in CATALOGUE:
+    engine = Engine(method.make(Setting(Gaussian(1.5), 6, 90)), 3, 1, np.random.default_rng(0))
+    scores[method.name] = engine.learn(X, y)[:, 0].tolist()
+print(json.dumps(scores))
+"""
+
+
+def run(script, **environment):
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_without_compilation_everything_agrees_with_the_oracles():
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    out = run(SCRIPT, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
+    assert out.split() == ["done"]
+
+
+def test_every_method_is_the_same_without_compilation():
+    plain = json.loads(run(METHODS, NUMBA_DISABLE_JIT="1"))
+    compiled = json.loads(run(METHODS))
+    assert len(plain) > 12
+    for name, scores in compiled.items():
+        assert np.std(scores) > 0.0
+        np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)
