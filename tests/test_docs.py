@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from forks.learners import adaptive
+from forks.parts import landmarks
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -84,7 +84,7 @@ def test_every_script_is_in_the_gallery_with_its_picture():
 
 def test_the_limit_that_a_guide_names_is_the_code_s():
     text = (DOCS / "guide" / "estimators.md").read_text()
-    assert f"more than {adaptive._WIDEST} features" in text
+    assert f"more than {landmarks._WIDEST} features" in text
 
 
 @pytest.mark.slow

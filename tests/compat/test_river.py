@@ -21,10 +21,10 @@ from forks.compat._index import FeatureIndex
 from forks.compat.river import KernelClassifier, KernelMulticlassClassifier, KernelRegressor
 from forks.kernels import Gaussian
 from forks.learners import FOGD, FORKS, RBP, Adaptive
-from forks.learners.adaptive import COUNT
 from forks.learners.catalogue import CATALOGUE, Setting
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredError
+from forks.parts.landmarks import LINEAR, WIDTH
 
 MODELS = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
 SMALL = Setting(Gaussian(1.0), budget=10, n_rounds=300)
@@ -157,9 +157,9 @@ def test_a_linear_part_grows_by_its_prior(late):
     after = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
     state = learner.view(model._engine.memory)
-    bias = int(state.counts[COUNT.width])
-    added = root(state.P, bias + 1)[bias - late : bias, bias - late : bias]
-    np.testing.assert_allclose(added.T @ added, np.eye(late) / state.levels[0], rtol=1e-12)
+    bias = int(state.map.sizes[WIDTH])
+    added = root(state.newton.P, bias + 1)[bias - late : bias, bias - late : bias]
+    np.testing.assert_allclose(added.T @ added, np.eye(late) / state.alpha[0], rtol=1e-12)
     row = {**_dicts(X[:1])[0], "late0": 5.0}
     model.learn_one(row, 1)
     assert np.isfinite(model.predict_proba_one(row)[1])
@@ -174,9 +174,9 @@ def test_beyond_its_widest_the_linear_part_keeps_what_it_has():
     for x, label in zip(_dicts(X), y.tolist(), strict=True):
         model.learn_one({**x, "x599": 2.0}, label)
     state = model._engine.learner.view(model._engine.memory)
-    assert state.counts[COUNT.linear] == 512
+    assert state.map.sizes[LINEAR] == 512
     assert model._engine.n_features == 675
-    assert np.isfinite(state.theta).all()
+    assert np.isfinite(state.newton.theta).all()
 
 
 def test_late_features_of_fogd_have_draws_of_their_own():

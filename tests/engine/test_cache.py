@@ -86,6 +86,15 @@ def test_code_is_kept_on_disk_until_another_file_changes(tmp_path):
     np.testing.assert_allclose(changed["scores"][1], 2.0 * cold["scores"][1], rtol=1e-12)
 
 
+def test_a_cache_with_classes_that_are_gone_is_no_fault(tmp_path):
+    package = copied_package(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    play(package, **cache)
+    rule = package / "learners" / "kogd.py"
+    rule.write_text(rule.read_text().replace("KOGDRule", "OtherRule"))
+    assert play(package, **cache)["misses"] == 1
+
+
 def compiled_files():
     """Every file of the package that defines code to be compiled."""
     mark = re.compile(r"^@(njit|exact|entry|jit_dispatch|intrinsic|\w+\.register\()", re.MULTILINE)

@@ -8,7 +8,7 @@ import oracles
 from adaptive_against_oracle import oracle_for, oracle_run
 from forks.kernels import Gaussian, Laplacian, Polynomial
 from forks.learners import Adaptive, adaptive
-from forks.learners.adaptive import COUNT, LEVEL
+from forks.learners.adaptive import COUNT, PRIOR
 from forks.linalg.packed_inverse import root
 from forks.losses import (
     EpsilonInsensitive,
@@ -18,6 +18,11 @@ from forks.losses import (
     SquaredError,
     SquaredHinge,
 )
+from forks.parts import landmarks
+from forks.parts.gate import TOLERANCE
+from forks.parts.landmarks import LANDMARKS, LINEAR, SHIFTED, WIDTH
+from forks.parts.prior import chosen_alpha
+from forks.parts.watch import SUM
 from forks.streams.synthetic import adversarial
 from oracle_streams import column, engine_for, made_up_weights, mistakes, real
 
@@ -51,10 +56,10 @@ def state_of(engine):
 def P_of(engine):
     """P, made dense, of the numbers of psi; the rest of its factors is padding."""
     state = state_of(engine)
-    width = int(state.counts[COUNT.width]) + 1
-    R = root(state.P, state.theta.shape[1])
+    width = int(state.map.sizes[WIDTH]) + 1
+    R = root(state.newton.P, state.newton.theta.shape[1])
     assert not R[width:].any()
-    assert not state.theta[:, width:].any()
+    assert not state.newton.theta[:, width:].any()
     return R[:width, :width].T @ R[:width, :width]
 
 
@@ -69,13 +74,13 @@ def assert_agrees(learner, X, Y, form=np.asarray, weights=None, rtol=1e-7):
     state = state_of(engine)
     assert state.counts[COUNT.mends] == 0
     assert state.counts[COUNT.rounds] == len(oracle.past)
-    assert state.counts[COUNT.landmarks] == len(oracle.landmarks)
+    assert state.map.sizes[LANDMARKS] == len(oracle.landmarks)
     assert state.counts[COUNT.restarts] == len(oracle.restarts)
-    assert state.levels[LEVEL.alpha] == pytest.approx(oracle.alpha, rel=1e-10)
-    assert state.levels[LEVEL.tolerance] == pytest.approx(oracle.tolerance, rel=1e-12)
-    assert state.levels[LEVEL.watch] == pytest.approx(oracle.watch, rel=1e-9, abs=1e-12)
+    assert state.alpha[0] == pytest.approx(oracle.alpha, rel=1e-10)
+    assert state.gate.levels[TOLERANCE] == pytest.approx(oracle.tolerance, rel=1e-12)
+    assert state.watch.levels[SUM] == pytest.approx(oracle.watch, rel=1e-9, abs=1e-12)
     if learner.follow and oracle.classifies:
-        np.testing.assert_allclose(state.trust[:, 0], oracle.trust, rtol=1e-9)
+        np.testing.assert_allclose(state.follower.trust[:, 0], oracle.trust, rtol=1e-9)
     return oracle, engine
 
 
@@ -90,11 +95,11 @@ def test_every_score_is_the_oracles(loss, form):
     for weights in (None, made_up_weights(len(y))):
         oracle, engine = assert_agrees(learner, X, y, form, weights)
         assert oracle.fits[:2] == [16, BUFFER]
-        assert state_of(engine).counts[COUNT.landmarks] < BUFFER  # some rows came twice
+        assert state_of(engine).map.sizes[LANDMARKS] < BUFFER  # some rows came twice
         assert oracle.tolerance > 0.1
-        assert state_of(engine).counts[COUNT.shifted] == 0
+        assert state_of(engine).map.sizes[SHIFTED] == 0
         _, engine = assert_agrees(learner, shifted(X), y, form, weights)
-        assert state_of(engine).counts[COUNT.shifted] == 1
+        assert state_of(engine).map.sizes[SHIFTED] == 1
 
 
 def test_a_log_odds_matches_the_oracle():
@@ -201,11 +206,11 @@ def test_a_lowering_of_alpha_is_a_fit_with_that_alpha():
     engine = engine_for(learner, X.shape[1])
     engine.learn(X, Y)
     state, (_, oracle) = state_of(engine), oracle_run(learner, X, Y)
-    assert state.levels[LEVEL.tolerance] == 0.0
+    assert state.gate.levels[TOLERANCE] == 0.0
     rounds = 20_000
     learner._lower_alpha(state, rounds)
-    alpha = adaptive._ALPHA_ROUNDS / rounds
-    assert state.levels[LEVEL.alpha] == pytest.approx(alpha, rel=1e-12)
+    alpha = PRIOR.rounds / rounds
+    assert state.alpha[0] == pytest.approx(alpha, rel=1e-12)
     assert alpha < 0.5 * oracle.alpha
     Phi = np.array([oracle.features(oracle.values(x)) for x in X])
     A = alpha * np.eye(Phi.shape[1]) + Phi.T @ Phi
@@ -260,13 +265,13 @@ def test_the_exact_leave_one_out_error_is_that_of_leaving_one_out():
     K = oracles.gaussian(1.5)(X, X) + 1e-5 * np.eye(len(X))
     Psi, Lambda = K, K  # G = Psi Lambda^-1 Psi' = K
     errors = []
-    for alpha in adaptive._ALPHAS:
+    for alpha in PRIOR.grid:
         f = oracles.leave_one_out(Psi, Lambda, column(y), alpha)
         errors.append(np.mean(np.maximum(0.0, 1.0 - column(y) * f) ** 2))
-    best = adaptive._ALPHAS[np.argmin(errors)]
-    share = 40 / (40 + adaptive._CONVINCING)
-    expected = best**share * adaptive._USUAL_ALPHA ** (1.0 - share)
-    assert adaptive._chosen_alpha(K, column(y), True) == pytest.approx(expected, rel=1e-12)
+    best = PRIOR.grid[np.argmin(errors)]
+    share = 40 / (40 + PRIOR.convincing)
+    expected = best**share * PRIOR.usual ** (1.0 - share)
+    assert chosen_alpha(PRIOR, K, column(y), True) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_row_that_repeats_is_one_landmark():
@@ -275,7 +280,7 @@ def test_a_row_that_repeats_is_one_landmark():
     engine = engine_for(Adaptive(buffer=BUFFER), 5)
     engine.learn(X[rows], column(y[rows]))
     assert len(np.unique(rows)) == 5
-    assert state_of(engine).counts[COUNT.landmarks] == 5
+    assert state_of(engine).map.sizes[LANDMARKS] == 5
     assert state_of(engine).counts[COUNT.mends] == 0
     np.testing.assert_array_equal(np.sign(engine.predict(X)[:, 0]), y)
 
@@ -284,7 +289,7 @@ def test_all_copies_of_one_row_are_one_landmark():
     X, y = np.full((60, 3), 7.0), column(np.where(np.arange(60) % 4 == 0, -1.0, 1.0))
     engine = engine_for(Adaptive(buffer=BUFFER, follow=False), 3)
     engine.learn(X, y)
-    assert state_of(engine).counts[COUNT.landmarks] == 1
+    assert state_of(engine).map.sizes[LANDMARKS] == 1
     assert engine.predict(X[:1])[0, 0] == pytest.approx(0.5, abs=0.2)  # the mean of y
 
 
@@ -343,7 +348,7 @@ def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer, monkeypatch):
 
 def P_of_oracle(engine, oracle):
     """The inverse of the oracle's A, for values of the kernel in the engine's order."""
-    m = int(state_of(engine).counts[COUNT.landmarks])
+    m = int(state_of(engine).map.sizes[LANDMARKS])
     ours = state_of(engine).landmarks.columns[:, :m].T
     distances = np.abs(ours[:, None, :] - oracle.landmarks[None, :, :]).sum(axis=2)
     order = np.argmin(distances, axis=1)
@@ -494,13 +499,13 @@ def test_bad_arguments_are_named(name, value):
 
 
 def test_rows_of_very_many_features_have_no_linear_part():
-    d = adaptive._WIDEST + 1
+    d = landmarks._WIDEST + 1
     X = np.random.default_rng(0).normal(size=(40, d))
     y = np.sign(X[:, 0])
     engine = engine_for(Adaptive(buffer=16), d)
     engine.learn(X, column(y))
-    assert state_of(engine).counts[COUNT.linear] == 0
-    assert state_of(engine).theta.shape[1] == 16 + 8  # the landmarks and the bias, padded
+    assert state_of(engine).map.sizes[LINEAR] == 0
+    assert state_of(engine).newton.theta.shape[1] == 16 + 8  # the landmarks and the bias, padded
     engine = engine_for(Adaptive(buffer=16), d - 1)
     engine.learn(np.ascontiguousarray(X[:, 1:]), column(y))
-    assert state_of(engine).counts[COUNT.linear] == d - 1
+    assert state_of(engine).map.sizes[LINEAR] == d - 1

@@ -15,9 +15,10 @@ from forks.estimators.saving import as_bytes, from_bytes
 from forks.experiments.bench.lasting import CASES, error_of, play, rows_of
 from forks.kernels import Polynomial
 from forks.learners import Adaptive
-from forks.learners.adaptive import COUNT, LEVEL
+from forks.learners.adaptive import COUNT
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredError
+from forks.parts.landmarks import LANDMARKS, WIDTH, landmark_factor
 from oracle_streams import engine_for
 
 LONG = np.longdouble
@@ -30,12 +31,12 @@ def play_until_event(rule, floats, ints, scratch, X, y, weights, start, psi, lea
     state = attach(rule, floats, ints)
     work = workspace(rule, state, scratch)
     out = np.empty(1)
-    width = state.counts[COUNT.width] + 1
+    width = state.map.sizes[WIDTH] + 1
     for t in range(start, X.shape[0]):
-        before = state.P.d[:width].copy()
+        before = state.newton.P.d[:width].copy()
         step(rule, state, work, X[t], y[t], weights[t], out)
         psi[t] = work.psi
-        learned[t] = np.any(state.P.d[:width] != before)
+        learned[t] = np.any(state.newton.P.d[:width] != before)
         if state.counts[EVENT] > 0:
             return t
     return X.shape[0]
@@ -48,14 +49,14 @@ class Exact:
     """
 
     def __init__(self, learner, state):
-        self.m, width = int(state.counts[COUNT.landmarks]), int(state.counts[COUNT.width]) + 1
+        self.m, width = int(state.map.sizes[LANDMARKS]), int(state.map.sizes[WIDTH]) + 1
         self.L = np.eye(width, dtype=LONG)
-        self.L[: self.m, : self.m] = learner._landmark_factor(state)
-        whitened = root(state.P, width).astype(LONG) @ self.L  # P = R'R
+        self.L[: self.m, : self.m] = landmark_factor(state.map, learner.kernel)
+        whitened = root(state.newton.P, width).astype(LONG) @ self.L  # P = R'R
         inverse = solve_lower(whitened, np.eye(width, dtype=LONG))
         self.A = inverse @ inverse.T
-        self.b = self.A @ (self.L.T @ state.theta[0, :width])
-        self.alpha = LONG(state.levels[LEVEL.alpha])
+        self.b = self.A @ (self.L.T @ state.newton.theta[0, :width])
+        self.alpha = LONG(state.alpha[0])
 
     def add(self, psi, targets, h):
         phi = solve_lower(self.L, psi.T.astype(LONG)).T
@@ -73,7 +74,7 @@ class Exact:
 
     def error_of_P(self, state):
         """The largest entry of R A R' - I, with P = R'R."""
-        R = root(state.P, len(self.A)).astype(LONG) @ self.L
+        R = root(state.newton.P, len(self.A)).astype(LONG) @ self.L
         return float(np.abs(R @ self.A @ R.T - np.eye(len(R))).max())
 
 
@@ -110,12 +111,12 @@ def played_exactly(n_features, n_rows, chunk=5_000, scale=1.0, weighted=False, *
     engine.learn(*draw(BUFFER))
     state = learner.view(engine.memory)
     exact = Exact(learner, state)
-    mean, spread = state.levels[LEVEL.mean], state.levels[LEVEL.spread]
+    mean, spread = state.targets.levels
     width, scratch = len(exact.A), np.zeros(learner.scratch_size(engine.memory))
     rule, memory = learner.rule(), engine.memory
     for _ in range(BUFFER, n_rows, chunk):
         X, y, weights = draw(chunk)
-        psi, learned = np.empty((chunk, state.theta.shape[1])), np.zeros(chunk, bool)
+        psi, learned = np.empty((chunk, state.newton.theta.shape[1])), np.zeros(chunk, bool)
         t = 0
         while t < chunk:
             t = play_until_event(rule, *memory, scratch, X, y, weights, t, psi, learned)
@@ -124,7 +125,7 @@ def played_exactly(n_features, n_rows, chunk=5_000, scale=1.0, weighted=False, *
                     learner.handle(state, X[t])
                 once = psi[t].copy(), learned[t]
                 state.counts[EVENT] = 0  # the row has been played
-                exact.lower_alpha(state.levels[LEVEL.alpha])
+                exact.lower_alpha(state.alpha[0])
                 psi[t], learned[t] = once
                 t += 1
         targets = (y[learned, 0] - mean) / spread
@@ -135,7 +136,9 @@ def played_exactly(n_features, n_rows, chunk=5_000, scale=1.0, weighted=False, *
 
 def relative_error(state, exact):
     theta = exact.theta()
-    return float(np.linalg.norm(state.theta[0, : len(theta)] - theta) / np.linalg.norm(theta))
+    return float(
+        np.linalg.norm(state.newton.theta[0, : len(theta)] - theta) / np.linalg.norm(theta)
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def relative_error(state, exact):
 )
 def test_theta_and_P_are_those_of_exact_arithmetic(choices):
     state, exact = played_exactly(n_rows=30_250, **choices)
-    assert state.levels[LEVEL.alpha] < 0.02
+    assert state.alpha[0] < 0.02
     assert exact.error_of_P(state) < 1e-5
     assert relative_error(state, exact) < 1e-6
 
@@ -208,5 +211,5 @@ def test_many_steps_beyond_all_bounds_lead_to_a_new_start():
     model.partial_fit(X, y)
     state = learner.view(model.engine_.memory)
     assert np.isfinite(model.engine_.memory.floats).all()
-    assert state.counts[COUNT.landmarks] > 10
+    assert state.map.sizes[LANDMARKS] > 10
     assert error_of(case, model, clean, truth) < 5.0

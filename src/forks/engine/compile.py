@@ -77,8 +77,12 @@ class entry:
             index = stored._cache._cache_file
         except (RuntimeError, AttributeError):  # no folder to write to, or another numba
             return
-        if hasattr(index, "_source_stamp"):
-            index._source_stamp = source_digest(function.__code__.co_filename)
+        if hasattr(index, "_source_stamp") and hasattr(index, "_version"):
+            stamp = source_digest(function.__code__.co_filename)
+            index._source_stamp = stamp
+            # numba unpickles an index before it compares the stamp, and fails if a class in it is
+            # gone; the version is compared first.
+            index._version = f"{numba.__version__} {stamp}"
             self.stored = stored
 
     def direct(self, *arguments: Any) -> Callable[..., Any]:

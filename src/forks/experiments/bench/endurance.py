@@ -13,10 +13,10 @@ from forks.experiments.bench._record import Record
 from forks.experiments.bench._resident import resident_bytes
 from forks.kernels import Gaussian
 from forks.learners import FORKS, Adaptive
-from forks.learners.adaptive import COUNT as ADAPTIVE
-from forks.learners.adaptive import AdaptiveState
+from forks.learners.adaptive import COUNT, AdaptiveState
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredHinge
+from forks.parts.landmarks import WIDTH
 from forks.streams import drifting
 
 _D = 8
@@ -93,7 +93,7 @@ class _Runner:
     def _look(self, engine: Engine) -> tuple[float, float | None]:
         view = engine.learner.view(engine.memory)
         if isinstance(view, AdaptiveState):
-            return _ratio(root(view.P, int(view.counts[ADAPTIVE.width]) + 1)), None
+            return _ratio(root(view.newton.P, int(view.map.sizes[WIDTH]) + 1)), None
         V = view.sketch.vectors_transposed
         sketched = view.hot.roots[0]
         return _ratio(sketched[:, : len(sketched)]), float(np.abs(V @ V.T - np.eye(len(V))).max())
@@ -133,7 +133,7 @@ class _Runner:
             updates = float(learner.map_updates(memory))
             yield Record(name=f"{self.name}: update rounds", value=updates)
         else:
-            restarts = float(learner.view(memory).counts[ADAPTIVE.restarts])
+            restarts = float(learner.view(memory).counts[COUNT.restarts])
             yield Record(name=f"{self.name}: new starts", value=restarts)
 
 

@@ -1,0 +1,243 @@
+"""The feature map of landmarks: kernel values, a linear part and a bias.
+
+Rows are scaled (`forks.features.scaling`) to x and divided by the root c of their median squared
+distance (the mean one where most rows are alike). With landmarks z_1, ..., z_m among rows x / c,
+
+    psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
+    Lambda = diag(K_mm, I, 1),
+
+so that theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta its
+squared norm. Before the first fit psi is [1] and Lambda is 1. More than `_WIDEST` features have no
+linear part.
+
+Landmarks are the pivots of a Cholesky decomposition of the kernel matrix of all rows: the next is
+the row farthest from the span of those before, until all are within `_DEPENDENT` of it. In few
+dimensions that leaves few of them.
+
+Features that come later were 0 in all rows so far: 0 is their centre, what else they hold is a
+surprise of +-3 until the next fit, and the linear part then has the first `_WIDEST` features.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from forks.engine import (
+    Counter,
+    Limit,
+    Matrix,
+    Points,
+    SparseRow,
+    Vector,
+    by_form,
+    njit,
+    point_shapes,
+    store_points,
+)
+from forks.engine.blocks import LANES
+from forks.features.scaling import (
+    Scale,
+    apply_scale,
+    divided,
+    fit_scale,
+    no_scale,
+    scale_shapes,
+    scaled_value,
+    write_scaled,
+)
+from forks.kernels import Kernel, kernel_block, kernel_row
+from forks.linalg import spd
+
+_DEPENDENT = 1e-8  # share of the largest k(x, x): what is left of a row beside the landmarks
+_WIDEST = 512
+# What `sizes` holds: m; features of the linear part, once there was a fit; features of psi without
+# the bias, 0 before the first fit; and whether a feature's centre is other than 0.
+LANDMARKS, LINEAR, WIDTH, SHIFTED = range(4)
+
+
+class LandmarkMap(NamedTuple):
+    """The map."""
+
+    sizes: Counter  # (4,)
+    factor: Vector  # (1,)  of the linear part
+    scale: Scale
+    points: Points  # (d, M)  landmarks, scaled
+
+
+class MappedRows(NamedTuple):
+    """Rows that a map was fitted to."""
+
+    K: Matrix  # (n, m)  kernel values
+    F: Matrix  # (n, W)  whitened features: K L'^-1, the linear part and the bias
+    L: Matrix  # (m, m)  Cholesky factor of K_mm
+
+
+def map_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a `LandmarkMap` field of a state."""
+    return {
+        f"{name}.sizes": (4,),
+        f"{name}.factor": (1,),
+        **scale_shapes(f"{name}.scale", n_features),
+        **point_shapes(f"{name}.points", n_features, capacity),
+    }
+
+
+def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
+    """Return the bounds of what a stored map may hold; `linear` features have a linear part."""
+    sizes = map.sizes
+    return [
+        Limit("number of landmarks", sizes[LANDMARKS], 0, capacity),
+        Limit("width of the linear part", sizes[LINEAR], linear, linear),
+        Limit("width", sizes[WIDTH] - sizes[LANDMARKS], 0, linear),
+        Limit("shift", sizes[SHIFTED], 0, 1),
+    ]
+
+
+def linear_features(n_features: int, wanted: bool) -> int:
+    """Return how many features have a linear part."""
+    return n_features if wanted and n_features <= _WIDEST else 0
+
+
+def linear_features_after(n_features: int, before: int, n_before: int) -> int:
+    """Return how many have one when features are added to n_before, of which `before` have one."""
+    return min(n_features, _WIDEST) if before == n_before else before
+
+
+def fit_map(
+    map: LandmarkMap, kernel: Kernel, X: Matrix, weights: Vector, scaled: bool, median: bool
+) -> tuple[MappedRows, bool]:
+    """Fit scale and landmarks to rows; return their features, and whether all were finite."""
+    scale = fit_scale(X, weights) if scaled else no_scale(X.shape[1])
+    Z = apply_scale(scale, X)
+    divisor = _median_distance(Z) if median else 1.0
+    for array, new in zip(map.scale, divided(scale, divisor), strict=True):
+        array[:] = new
+    map.sizes[SHIFTED] = int(np.any(scale.centre != 0.0))
+    map.factor[0] = divisor / math.sqrt(X.shape[1])
+    Z /= divisor
+    Phi, L, K, finite = _choose_landmarks(map, kernel, Z)
+    F = np.hstack([Phi, map.factor[0] * Z[:, : map.sizes[LINEAR]], np.ones((len(Z), 1))])
+    map.sizes[WIDTH] = F.shape[1] - 1
+    return MappedRows(K, F, L), finite
+
+
+def _choose_landmarks(
+    map: LandmarkMap, kernel: Kernel, Z: Matrix
+) -> tuple[Matrix, Matrix, Matrix, bool]:
+    """Choose landmarks among rows; return Phi = K_nm L'^-1, L, K_nm, and whether K was finite."""
+    store_points(Z, map.points)
+    K = np.array(kernel_block(kernel, Z, map.points, len(Z)))
+    finite = bool(np.isfinite(K).all())
+    if not finite:  # rows beyond all bounds are no landmarks
+        beyond = ~np.isfinite(np.diagonal(K))
+        K[beyond], K[:, beyond] = 0.0, 0.0
+        K[~np.isfinite(K)] = 0.0  # of a kernel that is not positive definite
+    largest = float(np.diagonal(K).max())
+    if largest > 0.0:
+        factor, order, m, _ = lapack.dpstrf(K, tol=_DEPENDENT * largest, lower=1)
+        ordered, order = np.tril(factor[:, :m]), order - 1
+    else:
+        m, ordered, order = 0, np.empty((len(Z), 0)), np.arange(len(Z))
+    Phi = np.empty_like(ordered)
+    Phi[order] = ordered
+    store_points(Z[order[:m]], map.points)
+    map.sizes[LANDMARKS] = m
+    return Phi, np.ascontiguousarray(ordered[:m]), K[:, order[:m]], finite
+
+
+def landmark_factor(map: LandmarkMap, kernel: Kernel) -> Matrix:
+    """Return the Cholesky factor of K_mm."""
+    m = int(map.sizes[LANDMARKS])
+    if m == 0:
+        return np.empty((0, 0))
+    points = np.ascontiguousarray(map.points.columns[:, :m].T)
+    return spd.factorise(np.array(kernel_block(kernel, points, map.points, m)))
+
+
+def extend_scale(map: LandmarkMap, n_before: int, scaled: bool) -> None:
+    """Set the scale of the features after the first ones, which were 0 in all rows so far."""
+    n = len(map.scale.centre) - n_before
+    scale = fit_scale(np.zeros((1, n)), np.ones(1)) if scaled else no_scale(n)
+    scale = divided(scale, float(scale.bound[0] / map.scale.bound[0]))
+    for array, new in zip(map.scale[:-1], scale[:-1], strict=True):
+        array[n_before:] = new
+
+
+def _median_distance(Z: Matrix) -> float:
+    squares = _squared_distances(Z)
+    pairs = squares[np.tri(len(squares), k=-1, dtype=bool)]
+    median = math.sqrt(float(np.median(pairs)))
+    if median == 0.0:  # most rows are alike
+        median = math.sqrt(float(pairs.mean()))
+    return median or 1.0
+
+
+def _squared_distances(Z: Matrix) -> Matrix:
+    norms = np.einsum("ij,ij->i", Z, Z)
+    sums = norms[:, None] + norms
+    squares = Z @ Z.T
+    squares *= -2.0
+    squares += sums
+    sums *= 1e-12
+    squares[squares < sums] = 0.0  # rounding errors of equal rows
+    np.fill_diagonal(squares, 0.0)
+    return squares
+
+
+# ---- compiled --------------------------------------------------------------------------------
+
+
+def _compare_dense(x, kernel, map, z, m, psi):
+    write_scaled(x, map.scale, z)
+    kernel_row(kernel, z[: x.shape[0]], map.points, m, psi)
+
+
+def _compare_sparse(x, kernel, map, z, m, psi):
+    if map.sizes[SHIFTED] != 0:
+        write_scaled(x, map.scale, z)
+        kernel_row(kernel, z[: map.scale.centre.shape[0]], map.points, m, psi)
+    else:
+        n = x.values.shape[0]
+        for e in range(n):
+            z[e] = scaled_value(map.scale, x.features[e], x.values[e])
+        kernel_row(kernel, SparseRow(z[:n], x.features), map.points, m, psi)
+
+
+def _linear_dense(x, map, z, m, linear, psi):
+    for j in range(linear):
+        psi[m + j] = map.factor[0] * z[j]
+
+
+def _linear_sparse(x, map, z, m, linear, psi):
+    if map.sizes[SHIFTED] != 0:
+        for j in range(linear):
+            psi[m + j] = map.factor[0] * z[j]
+    else:  # the rest is zero already
+        for e in range(x.values.shape[0]):
+            if x.features[e] < linear:
+                psi[m + x.features[e]] = map.factor[0] * z[e]
+
+
+_compare = by_form(_compare_dense, _compare_sparse)
+_write_linear = by_form(_linear_dense, _linear_sparse)
+
+
+@njit
+def write_psi(kernel, map, x, z, psi):
+    """Write psi(x), and zeros up to a whole block; z is scratch for the scaled row."""
+    m, width = map.sizes[LANDMARKS], map.sizes[WIDTH]
+    if width > 0:
+        _compare(x, kernel, map, z, m, psi)
+    for i in range(m, whole_blocks(width + 1)):
+        psi[i] = 0.0
+    if width > m:
+        _write_linear(x, map, z, m, width - m, psi)
+    psi[width] = 1.0
+
+
+@njit
+def whole_blocks(n):
+    """Round n up to whole blocks."""
+    return (n + LANES - 1) // LANES * LANES

@@ -1,0 +1,65 @@
+"""The last rows of a stream, with their targets and weights, in a ring buffer.
+
+Row t of the stream is stored in slot t mod n, n the number of slots.
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from forks.engine import Along, Counter, Matrix, Vector, by_form, njit
+
+
+class Ring(NamedTuple):
+    """The last rows."""
+
+    rows: Annotated[Matrix, Along("features", 1)]  # (n, d)
+    targets: Annotated[Matrix, Along("outputs", 1)]  # (n, n_outputs)
+    weights: Vector  # (n,)
+
+
+def ring_shapes(
+    name: str, size: int, n_features: int, n_outputs: int
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a `Ring` field of a state."""
+    return {
+        f"{name}.rows": (size, n_features),
+        f"{name}.targets": (size, n_outputs),
+        f"{name}.weights": (size,),
+    }
+
+
+def last_slots(rounds: int, n: int, size: int) -> Counter:
+    """Return the slots of the last n of so many rounds, oldest first."""
+    return np.arange(rounds - n, rounds) % size
+
+
+def keep(ring: Ring, slots: Counter) -> None:
+    """Keep the rows in these slots only, in this order, as the first of the ring."""
+    for array in ring:
+        array[: len(slots)] = array[slots]
+
+
+def _write_dense(x, rows, slot):
+    for j in range(x.shape[0]):
+        rows[slot, j] = x[j]
+
+
+def _write_sparse(x, rows, slot):
+    for j in range(rows.shape[1]):
+        rows[slot, j] = 0.0
+    for e in range(x.values.shape[0]):
+        rows[slot, x.features[e]] = x.values[e]
+
+
+_write = by_form(_write_dense, _write_sparse)
+
+
+@njit
+def remember(ring, t, x, y, weight):
+    """Store row t of the stream."""
+    slot = t % ring.rows.shape[0]
+    _write(x, ring.rows, slot)
+    for o in range(ring.targets.shape[1]):
+        ring.targets[slot, o] = y[o]
+    ring.weights[slot] = weight

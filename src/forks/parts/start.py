@@ -1,0 +1,70 @@
+"""A start that learns: when models are fitted to all rows so far, and how.
+
+Fits are made when `first` rows have come, again each time their number has grown `growth`-fold,
+and when the buffer is full; later events come with each doubling.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forks.engine import Matrix, Vector
+from forks.linalg import spd
+
+
+class StartRule(NamedTuple):
+    """Constants of the start."""
+
+    first: int = 16
+    growth: int = 4
+    least_weight: float = 1e-5  # of a row in a fit
+
+
+def next_event(rule: StartRule, rounds: int, buffer: int, early: bool) -> int:
+    """Return the number of rounds after which the next event is due."""
+    if rounds < buffer and not early:
+        return buffer
+    due = rule.first
+    while due <= rounds:
+        due *= rule.growth if due < buffer else 2
+    return min(due, buffer) if rounds < buffer else due
+
+
+def ridge_fit(
+    F: Matrix, gram: Matrix, targets: Matrix, h: Vector, alpha: float, one_sided: bool
+) -> tuple[Matrix, Matrix]:
+    """Fit the squared error, or the squared hinge, by a Newton step: return w and B.
+
+    With the rows F that have a loss, H = diag(h), and a prior alpha I,
+
+        B B' = alpha I + F'H F,   w = (B B')^-1 F'H y.
+
+    `one_sided`: the loss is the squared hinge of one output, and rows without loss are left out.
+    Raises LinAlgError if numbers beyond all bounds leave no solution.
+    """
+    if one_sided:
+        lost = _rows_with_loss(F, gram, targets, alpha / h)
+        F, h, targets = F[lost], h[lost], targets[lost]
+    B = spd.factorise_sum(alpha, F, h)
+    w = spd.solve(B, F.T @ (h[:, None] * targets))
+    if not np.isfinite(w).all():
+        raise np.linalg.LinAlgError("the solution is not finite")
+    return w, B
+
+
+def _rows_with_loss(F: Matrix, gram: Matrix, targets: Matrix, ridge: Vector) -> NDArray[np.bool_]:
+    """Return the rows with y f < 1 in the fit to all rows, or all rows if there are none.
+
+    The fit is made with the smaller system, f = G (G + alpha H^-1)^-1 y, G = F F'; `ridge` is the
+    diagonal of alpha H^-1.
+    """
+    everyone = np.ones(len(gram), bool)
+    system = gram.copy()
+    system[np.diag_indices_from(system)] += ridge
+    try:
+        c = spd.solve(spd.factorise(system), targets)
+    except np.linalg.LinAlgError:
+        return everyone
+    lost = (targets * (F @ (F.T @ c)))[:, 0] < 1.0
+    return lost if lost.any() else everyone
