@@ -1,9 +1,10 @@
 """Run FORKS and its oracle on one stream, with the same sketch and the same landmarks."""
 
+from dataclasses import fields
+
 import numpy as np
 
-import oracles
-from forks import kernels
+from forks import kernels, oracles
 from forks.engine import Engine
 from forks.engine.random import choose
 from forks.learners import FORKS
@@ -31,31 +32,18 @@ def oracle_run(learner: FORKS, X, y, seed=0, weights=None):
     random = memory_of(memory).random.copy()
     sizes = learner.sizes()
     sketch = SJLT(sizes.sketch_size, learner.n_blocks, int(random[1]))
+    names = {f.name for f in fields(oracles.ForksOptions)} - set(sizes._fields)
+    options = {name: getattr(learner, name) for name in names}
     return oracles.forks(
         X,
         y,
         oracle_kernel(learner.kernel),
         oracle_loss(learner.loss),
-        **sizes._asdict(),
-        eta=learner.eta,
-        alpha=learner.alpha,
-        curvature=learner.curvature,
-        curvature_decay=learner.curvature_decay,
-        step_size=learner.step_size,
-        clip=learner.clip,
-        damping=learner.damping,
-        curvature_first=learner.curvature_first,
-        projection=learner.projection,
-        weight_start=learner.weight_start,
-        on_update=learner.on_update,
-        landmarks=learner.landmarks,
-        sketch_points=learner.sketch_points,
-        cycle_counts=learner.cycle_counts,
-        decomposition=learner.decomposition,
-        cut=learner.cut,
+        oracles.ForksOptions(**sizes._asdict(), **options),
         sjlt_row=sketch.row,
         choose_landmarks=lambda n, size: choose(random[:1], n, size),
         weights=weights,
+        diagnostics=True,
     )
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracles
 from compiled import njit
+from forks import oracles
 from forks.learners import KOGD
 from forks.losses import (
     EpsilonInsensitive,

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import adaptive_against_oracle
-import oracles
+from forks import oracles
 from forks.engine import compile as _jit
 from forks.engine.random import uniform_in_python, integer, uniform
 from forks.kernels import Gaussian, Laplacian

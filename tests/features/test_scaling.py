@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-import oracles
 from compiled import njit
+from forks import oracles
 from forks.engine import rows_from, take
 from forks.features.scaling import (
     apply_scale,

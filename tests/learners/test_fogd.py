@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import oracles
 from compiled import njit
+from forks import oracles
 from forks.datasets.folder import load, permutations
 from forks.engine import MENDS, Engine, rows_from, take
 from forks.engine.blocks import padded

@@ -10,7 +10,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import oracles
+from forks import oracles
 from forks.datasets.folder import load, permutations
 from forks.engine import Engine
 from forks.kernels import Gaussian, Laplacian, kernel_block

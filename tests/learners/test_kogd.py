@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import oracle_streams
-import oracles
+from forks import oracles
 from forks.kernels import Gaussian, Laplacian, Linear
 from forks.learners import KOGD
 from forks.learners.kogd import state_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import oracles
+from forks import oracles
 from forks.datasets.folder import load, permutations
 from forks.engine import Engine
 from forks.features.nystrom import nystrom_map

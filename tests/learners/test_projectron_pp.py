@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import oracles
+from forks import oracles
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import Projectron, ProjectronPP
 from forks.parts.expansion import POINTS

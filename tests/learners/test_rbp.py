@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import oracles
+from forks import oracles
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import RBP
 from forks_against_oracle import engine_run, oracle_kernel

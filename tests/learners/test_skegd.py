@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import oracles
+from forks import oracles
 from forks.engine.random import choose
 from forks.kernels import Gaussian
 from forks.learners import SkeGD
@@ -29,7 +29,6 @@ def oracle_run(learner, X, y, weights=None, seed=0):
         oracle_kernel(learner.kernel),
         oracle_loss(learner.loss),
         buffer=sizes.buffer,
-        sketch_size=sizes.sketch_size,
         n_landmarks=sizes.n_landmarks,
         rank=sizes.rank,
         update_cycle=sizes.update_cycle,

@@ -13,7 +13,7 @@ from rich.console import Console
 pytest.importorskip("forks.experiments.bench", reason="the benchmark needs matplotlib")
 
 from forks.datasets.folder import load
-from forks.experiments.bench import _runner, c_loop, compilation, events, passes, stationary
+from forks.experiments.bench import _runner, c_loop, compilation, passes, stationary
 from forks.experiments.bench._clock import best_times, slope_of_upper_half
 from forks.experiments.bench._data import Stream
 from forks.experiments.bench._effort import QUICK, Effort
@@ -257,16 +257,6 @@ def test_without_data_the_reason_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(Missing, match="set FORKS_DATA"):
         list(passes.measure(dataclasses.replace(TINY, data=cod_rna)))
-
-
-def test_without_the_oracle_its_lines_say_so(monkeypatch):
-    def absent():
-        raise Missing("not installed")
-
-    for module in (passes, events):
-        monkeypatch.setattr(module, "oracle_module", absent)
-        records = list(module.measure(TINY))
-        assert {record.reason for record in records} == {"", "not installed"}
 
 
 def test_without_a_compiler_there_is_a_reason(monkeypatch):

@@ -1,14 +1,12 @@
-"""What the parts share: the stream, the settings of the paper, and the oracle of the tests."""
+"""What the parts share: the stream, the settings of the paper, and the oracle of FORKS."""
 
-import importlib.util
 from dataclasses import fields
 from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from forks import oracles
 from forks.datasets.folder import load
 from forks.engine import Engine, Matrix, Vector
 from forks.engine.random import choose
@@ -73,38 +71,21 @@ def new_engine(learner: FORKS, n_features: int, seed: int = SEED) -> Engine:
     return Engine(learner, n_features, 1, np.random.default_rng(seed))
 
 
-@cache
-def oracle_module() -> ModuleType:
-    """Load tests/oracles.py from the checkout, without its diagnostics."""
-    path = Path(__file__).resolve().parents[4] / "tests" / "oracles.py"
-    if not path.is_file():
-        raise Missing("the plain oracle is part of the tests, which are not installed")
-    spec = importlib.util.spec_from_file_location("_forks_bench_oracles", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    # A singular value decomposition at every event that only tests look at: not to be timed.
-    module.condition_number = lambda M: float("nan")  # type: ignore[attr-defined]
-    return module
-
-
-def oracle_run(learner: FORKS, stream: Stream) -> Any:
+def oracle_run(learner: FORKS, stream: Stream, **watching: Any) -> oracles.ForksResult:
     """Play the stream through the oracle, with the draws that `new_engine` makes."""
-    oracles: Any = oracle_module()
     memory = learner.init(stream.X.shape[1], 1, np.random.default_rng(SEED))
     random = memory_of(memory).random.copy()
     sizes = learner.sizes()
     sketch = SJLT(sizes.sketch_size, learner.n_blocks, int(random[1]))
-    left_out = {"kernel", "loss", "budget", "n_blocks", "extra_rank", *sizes._fields}
-    options = {f.name: getattr(learner, f.name) for f in fields(learner) if f.name not in left_out}
+    names = {f.name for f in fields(oracles.ForksOptions)} - set(sizes._fields)
+    options = {name: getattr(learner, name) for name in names}
     return oracles.forks(
         stream.X,
         stream.y,
         oracles.gaussian(learner.kernel.bandwidth),
         oracles.Hinge(),
-        **sizes._asdict(),
-        **options,
+        oracles.ForksOptions(**sizes._asdict(), **options),
         sjlt_row=sketch.row,
         choose_landmarks=lambda n, size: choose(random[:1], n, size),
+        **watching,
     )

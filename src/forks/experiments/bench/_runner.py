@@ -51,8 +51,8 @@ PARTS = (
         "Rows in random order, each predicted before it is learned. As published: buffer 200, "
         "s_p 100, s_m 20, k 10; as released: 200, 150, 100, 15; Gaussian kernel, bandwidth 50. "
         "scikit-learn: `RBFSampler(100)` and `SGDClassifier`, in batches of 100, each transformed, "
-        "predicted and learned. The oracle is `tests/oracles.py`, plain NumPy, without its "
-        "diagnostics, on the first rows of the stream.",
+        "predicted and learned. The oracle is `forks.oracles.forks`, plain NumPy, on the first "
+        "rows of the stream.",
         passes.measure,
     ),
     Part(
@@ -104,7 +104,7 @@ PARTS = (
     Part(
         "rebuilding",
         "PROS-N-KONS against an oracle that rebuilds its matrices",
-        "Budgeted, on the first 3,000 rows of cod-rna; the oracle is that of the tests.",
+        "Budgeted, on the first 3,000 rows of cod-rna; the oracle is `forks.oracles.pros_n_kons`.",
         methods.measure_rebuilding,
     ),
     Part(

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from forks import oracles
 from forks.engine import Engine, Learner
 from forks.engine.random import uniform_in_python
 from forks.evaluate.clock import warm_up
 from forks.experiments.bench._clock import Contender, Timed, best_times
-from forks.experiments.bench._data import KERNEL, SEED, Stream, oracle_module, shuffled
+from forks.experiments.bench._data import KERNEL, SEED, Stream, shuffled
 from forks.experiments.bench._effort import Effort
 from forks.experiments.bench._record import Record
 from forks.kernels import Gaussian
@@ -143,7 +144,6 @@ def _kogd_with(n: int, stream: Stream, setting: Setting) -> Engine:
 
 def _oracle(learner: PROSNKONS, stream: Stream) -> Any:
     """Play the stream through the oracle, with the draws that the learner makes."""
-    oracles: Any = oracle_module()
     engine = _engine(learner, stream)
     random = learner.view(engine.memory).random.copy()
     left_out = {"kernel", "loss"}

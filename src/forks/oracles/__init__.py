@@ -1,0 +1,89 @@
+"""The algorithms in plain NumPy, one file a method, to be read beside the papers.
+
+They are slow and explicit: lists of points, whole kernel matrices, a matrix solved at every step.
+Tests compare the learners with them in every round, and `forks bench` measures what the learners
+gain. Nothing here imports anything else of `forks`: an oracle that shared code or a constant with
+what it checks would share its errors.
+
+A kernel is a function of two matrices, a loss an object with `value`, `slope` and `curvature`, and
+random choices are functions that the caller passes in. Most methods take a whole stream and return
+the score of every row, made before anything is learned from it.
+"""
+
+from forks.oracles.adaptive import AdaptiveOracle
+from forks.oracles.bogd import bogd
+from forks.oracles.bpas import bpas
+from forks.oracles.decompositions import svd_rank_k, tisvd_dense
+from forks.oracles.fogd import fogd
+from forks.oracles.follower import fixed_share, follow
+from forks.oracles.forgetron import forgetron
+from forks.oracles.forks import Forks, ForksOptions, ForksResult, forks
+from forks.oracles.kernels import gaussian, laplacian, linear, polynomial
+from forks.oracles.kogd import kogd
+from forks.oracles.landmarks import independent_rows, median_distance
+from forks.oracles.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    SquaredError,
+    SquaredHinge,
+)
+from forks.oracles.newton import dense_ons, newton_projection
+from forks.oracles.nogd import nogd
+from forks.oracles.perceptron import passive_aggressive, perceptron
+from forks.oracles.prior import chosen_alpha, leave_one_out
+from forks.oracles.projectron import linear_projectron, projectron
+from forks.oracles.pros_n_kons import pros_n_kons
+from forks.oracles.rbp import rbp
+from forks.oracles.scaling import PlainScale
+from forks.oracles.skegd import skegd
+from forks.oracles.sketched_kons import kons, sketched_kons
+from forks.oracles.streams import adversarial
+from forks.oracles.watch import PageWatch
+
+__all__ = [
+    "AdaptiveOracle",
+    "EpsilonInsensitive",
+    "Forks",
+    "ForksOptions",
+    "ForksResult",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "PageWatch",
+    "PlainScale",
+    "SquaredError",
+    "SquaredHinge",
+    "adversarial",
+    "bogd",
+    "bpas",
+    "chosen_alpha",
+    "dense_ons",
+    "fixed_share",
+    "fogd",
+    "follow",
+    "forgetron",
+    "forks",
+    "gaussian",
+    "independent_rows",
+    "kogd",
+    "kons",
+    "laplacian",
+    "leave_one_out",
+    "linear",
+    "linear_projectron",
+    "median_distance",
+    "newton_projection",
+    "nogd",
+    "passive_aggressive",
+    "perceptron",
+    "polynomial",
+    "projectron",
+    "pros_n_kons",
+    "rbp",
+    "skegd",
+    "sketched_kons",
+    "svd_rank_k",
+    "tisvd_dense",
+]
