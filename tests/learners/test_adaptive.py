@@ -322,7 +322,7 @@ def test_units_of_the_targets_do_not_matter():
 
 @pytest.mark.parametrize("buffer", [16, 24])
 def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer, monkeypatch):
-    monkeypatch.setattr(adaptive, "_ALPHA_ROUNDS", 1e9)  # alpha stays as it is
+    monkeypatch.setattr(adaptive, "PRIOR", PRIOR._replace(rounds=10**9))  # alpha stays as it is
     X, y = stream(4000, d=4, zeros=0.2)
     learner = Adaptive(buffer=buffer, restart=False)
     engine, oracle = engine_for(learner, 4), oracle_for(learner, 4, alpha_rounds=1e9)
