@@ -26,3 +26,11 @@ def test_every_learner_is_in_the_contract_of_independence():
     assert set(contract["modules"]) | {"forks.learners.catalogue"} == {
         f"forks.learners.{file.stem}" for file in files
     }
+
+
+def test_every_learner_has_an_oracle_of_its_name():
+    learners, oracles = (
+        {file.stem for file in (ROOT / "src/forks" / room).glob("[!_]*.py")}
+        for room in ("learners", "oracles")
+    )
+    assert learners - oracles == {"catalogue", "projectron_pp"}  # an option of `projectron`

@@ -1,9 +1,9 @@
-"""The adaptive learner, the default of the estimators: it has no paper but its own docstring.
+"""The adaptive learner, the default of the estimators, as `forks.learners.adaptive` describes it.
 
-Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009, and Engel, Mannor,
-Meir, "The kernel recursive least-squares algorithm", 2004, are the nearest. All numbers that are no
-parameters are written here and in the parts beside it (`scaling`, `landmarks`, `prior`, `follower`,
-`watch`), so that a test of the learner is one of its numbers too.
+The numbers that are not parameters are written out here and in the parts that it is made of
+(`scaling`, `landmarks`, `prior`, `follower`, `watch`), so that the tests check the numbers of the
+learner too. Related: Crammer, Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009;
+Engel, Mannor, Meir, "The kernel recursive least-squares algorithm", 2004.
 """
 
 from collections.abc import Callable

@@ -31,7 +31,7 @@ def bogd(
     A round of weight 0 is scored only. Any other shrinks all coefficients by 1 - eta lambda. If
     s = weight * slope is not zero, x_t joins with -eta s, held at +-eta gamma; at a full budget
     it takes the place of point i, which was drawn with probability p_i, and the coefficients of
-    the others are divided by 1 - p_j. At last all are scaled by min(1, eta gamma / max |alpha|).
+    the others are divided by 1 - p_j. Finally all are scaled by min(1, eta gamma / max |alpha|).
     Returns the scores. lambda is `regularisation`, gamma `largest`; removal is "uniform" or
     "weighted".
     """

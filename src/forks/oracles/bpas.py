@@ -8,12 +8,7 @@ from forks.oracles.kernels import Kernel, Matrix, Vector
 
 
 def bpas(
-    X: Matrix,
-    y: Vector,
-    kernel: Kernel,
-    budget: int,
-    C: float,
-    weights: ArrayLike | None = None,
+    X: Matrix, y: Vector, kernel: Kernel, budget: int, C: float, weights: ArrayLike | None = None
 ) -> Vector:
     """BPA-S: with no room left, the new point and its beta take the place of one stored point.
 

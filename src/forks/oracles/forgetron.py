@@ -10,12 +10,7 @@ from forks.oracles.kernels import Kernel, Matrix, Vector
 
 
 def forgetron(
-    X: Matrix,
-    y: Vector,
-    kernel: Kernel,
-    budget: int,
-    root: str,
-    weights: ArrayLike | None = None,
+    X: Matrix, y: Vector, kernel: Kernel, budget: int, root: str, weights: ArrayLike | None = None
 ) -> tuple[Vector, Vector, float]:
     """Forgetron: append, shrink by phi, drop the oldest. Returns scores, all phi and Q.
 

@@ -5,13 +5,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forks.oracles.expansion import (
-    expansion,
-    is_mistake,
-    kernel_values,
-    row_weights,
-    squared_norm,
-)
+from forks.oracles.expansion import expansion, is_mistake, kernel_values, row_weights, squared_norm
 from forks.oracles.kernels import Kernel, Matrix, Vector
 
 
