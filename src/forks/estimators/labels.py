@@ -8,6 +8,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from forks.engine import Matrix, Vector
 
 
+class UnknownLabelError(ValueError):
+    """A label that is not among the classes: `label`, in the row `row` of y, counted from 0."""
+
+    def __init__(self, row: int, label: Any, classes: np.ndarray) -> None:
+        super().__init__(row, label, classes)
+        self.row, self.label, self.classes = row, label, classes
+
+    def __str__(self) -> str:
+        classes = self.classes.tolist()
+        return f"y[{self.row}] is {self.label!r}, which is not among the classes {classes}"
+
+
 def targets_for(classes: np.ndarray, y: Any) -> Matrix:
     """Targets that labels stand for, -1 or +1: one column, or one per class for more than two.
 
@@ -18,9 +30,7 @@ def targets_for(classes: np.ndarray, y: Any) -> Matrix:
     known = classes[np.minimum(index, classes.shape[0] - 1)] == y
     if not np.all(known):
         row = int(np.flatnonzero(~known)[0])
-        raise ValueError(
-            f"y[{row}] is {y[row]!r}, which is not among the classes {classes.tolist()}"
-        )
+        raise UnknownLabelError(row, y[row], classes)
     if classes.shape[0] == 2:
         return np.where(index == 1, 1.0, -1.0).reshape(-1, 1)
     targets = np.full((y.shape[0], classes.shape[0]), -1.0)

@@ -1,7 +1,25 @@
-"""Prequential evaluation: models on a stream, each row predicted before its label is used."""
+"""Evaluation: models on a stream, each row scored before its label is used.
 
-from forks.evaluate._prequential import prequential
-from forks.evaluate.metrics import Checkpoint
+- `prequential` plays a stream with any number of models, and yields checkpoints.
+- `play` and `LearnerPlayer` play bare learners, for experiments.
+- `hindsight` and `regret` compare with the best fixed hypothesis.
+
+Beside them: `forks.evaluate.metrics` (what is counted), `players` (one for every kind of model),
+`clock` (CPU time, compilation before it starts) and `provenance` (where a record was made).
+"""
+
+from forks.evaluate._prequential import play, prequential
+from forks.evaluate.metrics import Checkpoint, is_mistake
+from forks.evaluate.players import LearnerPlayer, player_for
 from forks.evaluate.regret import hindsight, regret
 
-__all__ = ["Checkpoint", "hindsight", "prequential", "regret"]
+__all__ = [
+    "Checkpoint",
+    "LearnerPlayer",
+    "hindsight",
+    "is_mistake",
+    "play",
+    "player_for",
+    "prequential",
+    "regret",
+]

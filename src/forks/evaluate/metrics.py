@@ -1,4 +1,4 @@
-"""What is counted of a model, and the checkpoint that tells it."""
+"""What is counted of a model: mistakes, losses and errors."""
 
 import math
 from dataclasses import dataclass
@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks.engine import Matrix, Vector, entry
-from forks.estimators.labels import targets_for
+from forks.estimators.labels import labels_for
 from forks.losses import Loss, check_loss, value
+
+SIGNS = np.array([-1.0, 1.0])  # the targets of a classification loss
+
+
+def is_mistake(scores: Any, y: Any) -> np.ndarray:
+    """Return which scores answer wrongly, for targets -1 and +1; a score of 0 answers +1."""
+    return np.asarray(labels_for(SIGNS, np.asarray(scores)) != y)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +78,25 @@ class Checkpoint:
 
 
 class Played(NamedTuple):
-    """What a model said to some rows."""
+    """What a model answered to some rows, each before its label was used."""
 
     answers: np.ndarray  # labels or predicted numbers
-    scores: np.ndarray | None  # as `decision_function` gives them; None if there are none
+    scores: np.ndarray | None  # as `decision_function` returns them; None if there are none
     switched: np.ndarray  # bool: was the round after the switch?
 
 
 class ClassTally:
-    """Counts of a classifier."""
+    """Counts of a classifier.
+
+    Parameters
+    ----------
+    classes : array
+        The labels, sorted.
+    loss : Loss or None
+        None to leave the losses out.
+    window : int
+        Rounds of the recent mistake rate.
+    """
 
     def __init__(self, classes: np.ndarray, loss: Loss | None, window: int) -> None:
         self.classes = classes
@@ -99,7 +116,8 @@ class ClassTally:
         if self.loss is None or played.scores is None:
             self.total_loss = math.nan
             return
-        targets = targets_for(self.classes, y)
+        positive = self.classes[1:] if len(self.classes) == 2 else self.classes
+        targets = np.where(y[:, None] == positive, 1.0, -1.0)  # the model has checked the labels
         losses = row_losses(self.loss, played.scores.reshape(targets.shape), targets)
         self.total_loss = _sum(self.total_loss, losses, weights)
 
@@ -115,11 +133,23 @@ class ClassTally:
             "squared_error": math.nan,
         }
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return everything counted so far, for `restore`."""
+        counts = np.array([self.mistakes, self.as_published], np.int64)
+        recent = self.recent.astype(np.uint8)
+        return {"counts": counts, "recent": recent, "sums": np.array([self.total_loss])}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on counting from what `arrays` returned."""
+        self.mistakes, self.as_published = arrays["counts"].tolist()
+        self.recent = arrays["recent"].astype(bool)
+        (self.total_loss,) = arrays["sums"].tolist()
+
 
 class ErrorTally:
-    """Sums of a regressor."""
+    """Sums of a regressor; without a loss, those of the errors only."""
 
-    def __init__(self, loss: Loss) -> None:
+    def __init__(self, loss: Loss | None) -> None:
         self.loss = loss
         self.absolute = 0.0
         self.squared = 0.0
@@ -131,6 +161,9 @@ class ErrorTally:
         errors = played.answers - y
         self.absolute = _sum(self.absolute, np.abs(errors), None)
         self.squared = _sum(self.squared, errors**2, None)
+        if self.loss is None:
+            self.total_loss = math.nan
+            return
         losses = row_losses(self.loss, played.answers.reshape(-1, 1), y.reshape(-1, 1))
         self.total_loss = _sum(self.total_loss, losses, weights)
 
@@ -144,6 +177,17 @@ class ErrorTally:
             "absolute_error": self.absolute / rounds,
             "squared_error": self.squared / rounds,
         }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return everything added up so far, for `restore`."""
+        return {"sums": np.array([self.total_loss, self.absolute, self.squared])}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` returned."""
+        self.total_loss, self.absolute, self.squared = arrays["sums"].tolist()
+
+
+Tally = ClassTally | ErrorTally
 
 
 def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:

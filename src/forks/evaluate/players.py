@@ -1,8 +1,10 @@
-"""Models at work: what each does with the next rows of a stream, and its clock."""
+"""The players of every kind of model: estimators, bare learners, models from elsewhere."""
 
 import inspect
-import time
+from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,137 +12,79 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from forks.engine import one_thread
+from forks.engine import Engine, Learner
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.labels import labels_for
 from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
-from forks.evaluate.metrics import Checkpoint, ClassTally, ErrorTally, Played
+from forks.evaluate.metrics import SIGNS
+from forks.evaluate.player import Player
 from forks.losses import Hinge, Loss, SquaredError
 
 
-class Player:
-    """A model, its clock and its counts. A subclass says how it plays."""
-
-    def __init__(self, name: str, model: Any, window: int, delay: int) -> None:
-        self.name = name
-        self.model = model
-        self.window = window
-        self.delay = delay
-        self.classifies = _classifies(name, model)
-        self.classes = np.zeros(0)
-        self.first_call: dict[str, Any] = {}  # what only the first call that learns is given
-        self.rounds = 0
-        self.seconds = 0.0
-        self.compile_seconds = 0.0
-        self.tally: ClassTally | ErrorTally
-
-    def prepare(self, rows: Rows, classes: Any) -> None:
-        """Look at the first chunk before anything is played; `classes` are those given, or None."""
-        if not self.classifies:
-            self.tally = ErrorTally(self._loss() or SquaredError())
-            return
-        known = getattr(self.model, "classes_", None)
-        if known is None:
-            self.classes = np.unique(rows.y if classes is None else np.asarray(classes))
-            self.first_call = {"classes": self.classes}
-        else:
-            self.classes = np.asarray(known)
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes):
-                raise ValueError(
-                    f"classes must be those that {self.name} knows, {self.classes.tolist()}, "
-                    f"got {np.unique(classes).tolist()}"
-                )
-        self.tally = ClassTally(self.classes, self._loss(), self.window)
-
-    def play(self, rows: Rows) -> None:
-        """Predict and learn the next rows, and count."""
-        try:
-            with one_thread():
-                start = time.process_time()
-                played = self._play(rows)
-                self.seconds += time.process_time() - start
-            self.tally.add(rows.y, rows.weights, played)
-        except Exception as error:
-            last = self.rounds + rows.n_rows
-            error.add_note(f"{self.name} met this in rounds {self.rounds + 1} to {last}")
-            raise
-        self.rounds += rows.n_rows
-
-    def checkpoint(self) -> Checkpoint:
-        """Tell what has been counted so far."""
-        stored_points, state_bytes = self._sizes()
-        return Checkpoint(
-            model=self.name,
-            rounds=self.rounds,
-            **self.tally.figures(self.rounds),
-            seconds=self.seconds,
-            compile_seconds=self.compile_seconds,
-            rounds_per_second=self.rounds / max(self.seconds, 1e-9),
-            stored_points=stored_points,
-            state_bytes=state_bytes,
-        )
-
-    def _play(self, rows: Rows) -> Played:
-        raise NotImplementedError
-
-    def _loss(self) -> Loss | None:
-        raise NotImplementedError
-
-    def _sizes(self) -> tuple[int | None, int | None]:
-        """Stored points and bytes of state."""
-        return None, None
-
-    def _no_scores(self, n: int) -> np.ndarray:
-        """Scores of a model that has learned nothing."""
-        several = self.classifies and len(self.classes) > 2
-        return np.zeros((n, len(self.classes)) if several else n)
-
-    def _answers(self, scores: np.ndarray) -> np.ndarray:
-        return labels_for(self.classes, scores) if self.classifies else scores
-
-    def _learning(self, rows: Rows) -> dict[str, Any]:
-        """Return what a call that learns these rows is given beside X and y."""
-        given, self.first_call = self.first_call, {}
-        return given if rows.weights is None else {**given, "sample_weight": rows.weights}
+def player_for(
+    name: str, model: Any, *, window: int = 1000, delay: int = 0, classes: Any = None
+) -> Player:
+    """Return the player of a model: see `Player` for the parameters, `prequential` for models."""
+    if isinstance(model, Player):
+        return model
+    kind: type[Player] = PartialFitPlayer
+    if isinstance(model, OnlineEstimator):
+        kind = EstimatorPlayer
+    elif isinstance(model, Learner | Engine):
+        kind = LearnerPlayer
+    elif hasattr(model, "learn_one") and hasattr(model, "predict_one"):
+        kind = RiverPlayer
+    return kind(name, model, window=window, delay=delay, classes=classes)
 
 
-class OurPlayer(Player):
+class EstimatorPlayer(Player):
     """An estimator of this package: exact, row by row, in compiled code."""
 
-    def __init__(self, name: str, model: Any, window: int, delay: int) -> None:
-        super().__init__(name, model, window, delay)
+    def __init__(self, name: str, model: Any, **options: Any) -> None:
+        super().__init__(name, model, **options)
+        self.classifies = self._is_classifier()
         self.waiting = Queue()
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
 
-    def prepare(self, rows: Rows, classes: Any) -> None:
-        """Compile, as well."""
-        super().prepare(rows, classes)
-        learner = self._learner()
-        empty = learner.init(1, 1, np.random.default_rng(0))
-        self.at_first = learner.rounds_since_switch(empty)
-        self.compile_seconds = warm_up(learner, sparse.issparse(rows.X), self.delay > 0)
+    def prepare(self, rows: Rows) -> None:
+        """Find out how many stages the learner has, as well."""
+        super().prepare(rows)
+        empty = self.learner.init(1, 1, np.random.default_rng(0))
+        self.at_first = self.learner.rounds_since_switch(empty)
 
-    def _learner(self) -> Any:
-        fitted = hasattr(self.model, "engine_")
-        return self.model.learner_ if fitted else self.model._learner()
+    def warm_up(self, rows: Rows) -> None:
+        """Compile what the learner needs."""
+        self.compile_seconds = warm_up(self.learner, sparse.issparse(rows.X), self.delay > 0)
+
+    @property
+    def engine(self) -> Any:
+        """The engine, or None as long as no label has come."""
+        return getattr(self.model, "engine_", None)
+
+    @property
+    def learner(self) -> Learner:
+        """The configuration at work, or to be."""
+        learner: Learner = self.model._learner() if self.engine is None else self.engine.learner
+        return learner
+
+    def _is_classifier(self) -> bool:
+        return bool(self.model._task == "classification")
 
     def _loss(self) -> Loss | None:
-        return getattr(self._learner(), "loss", Hinge())
+        return getattr(self.learner, "loss", Hinge())
 
     def _sizes(self) -> tuple[int | None, int | None]:
-        if not hasattr(self.model, "engine_"):  # no label has come yet
-            return 0, 0
-        return self.model.engine_.stored_points, self.model.engine_.state_bytes
+        engine = self.engine
+        return (0, 0) if engine is None else (engine.stored_points, engine.state_bytes)
 
-    def _play(self, rows: Rows) -> Played:
+    def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         if self.delay > 0:
             return self._play_late(rows)
         before = self._rounds_since_switch()
-        scores = self.model.prequential(rows.X, rows.y, **self._learning(rows))
-        return Played(self._answers(scores), scores, self._switched(before, rows))
+        scores = self._score_and_learn(rows)
+        return None, scores, self._switched(before, rows)
 
-    def _play_late(self, rows: Rows) -> Played:
+    def _play_late(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Score each row, then learn the one that came `delay` rows before."""
         scores, switched = [], []
         start, n = 0, rows.n_rows
@@ -150,27 +94,32 @@ class OurPlayer(Player):
             missing = self.delay - (self.waiting.n_rows - (n - start))
             if missing > 0:  # no label comes after these
                 stop = min(start + missing, n)
-                scores.append(self._scores(rows.part(start, stop)))
+                scores.append(self._score(rows.part(start, stop)))
                 switched.append(np.full(stop - start, before is None or before > 0))
             else:
                 come = self.waiting.take(n - start)
                 stop = start + come.n_rows
-                ahead, learning = rows.part(start, stop).X, self._learning(come)
-                scores.append(self.model.score_then_learn(ahead, come.X, come.y, **learning))
+                scores.append(self._score_then_learn(rows.part(start, stop), come))
                 switched.append(self._switched(before, come))
             start = stop
-        all_scores = np.concatenate(scores)
-        return Played(self._answers(all_scores), all_scores, np.concatenate(switched))
+        return None, np.concatenate(scores), np.concatenate(switched)
 
-    def _scores(self, rows: Rows) -> np.ndarray:
-        if not hasattr(self.model, "engine_"):
+    def _score(self, rows: Rows) -> np.ndarray:
+        if self.engine is None:
             return self._no_scores(rows.n_rows)
         score = self.model.decision_function if self.classifies else self.model.predict
         return np.asarray(score(rows.X))
 
+    def _score_and_learn(self, rows: Rows) -> np.ndarray:
+        return np.asarray(self.model.prequential(rows.X, rows.y, **self._learning(rows)))
+
+    def _score_then_learn(self, ahead: Rows, rows: Rows) -> np.ndarray:
+        learning = self._learning(rows)
+        return np.asarray(self.model.score_then_learn(ahead.X, rows.X, rows.y, **learning))
+
     def _rounds_since_switch(self) -> int | None:
-        fitted = hasattr(self.model, "engine_")
-        rounds: int | None = self.model.engine_.rounds_since_switch if fitted else self.at_first
+        engine = self.engine
+        rounds: int | None = self.at_first if engine is None else engine.rounds_since_switch
         return rounds
 
     def _switched(self, before: int | None, learned: Rows) -> np.ndarray:
@@ -190,18 +139,95 @@ class OurPlayer(Player):
         return switched
 
 
-class OtherPlayer(Player):
+class LearnerPlayer(EstimatorPlayer):
+    """A bare learner, for experiments: nothing between the clock and the engine.
+
+    Rows are float64 arrays or CSR; targets are -1 and +1, or real numbers for a learner with a
+    regression loss.
+
+    Parameters
+    ----------
+    name : str
+    model : Learner or Engine
+        An engine goes on with what it has learned.
+    seed : int
+        Of the engine that a learner gets.
+    window, delay
+        See `Player`.
+
+    Examples
+    --------
+    >>> from forks.evaluate import LearnerPlayer, is_mistake
+    >>> from forks.learners import FORKS
+    >>> from forks.streams import drifting
+    >>> player = LearnerPlayer("FORKS", FORKS(), seed=1)
+    >>> for X, y in drifting(5000, seed=0, chunk=1000):
+    ...     wrong = is_mistake(player.play(X, y).scores, y)
+    >>> at = player.checkpoint()
+    >>> at.rounds, at.mistakes_as_published < at.mistakes, player.engine.rounds
+    (5000, True, 5000)
+    """
+
+    def __init__(self, name: str, model: Any, *, seed: int = 0, **options: Any) -> None:
+        super().__init__(name, model, **options)
+        self.seed = seed
+        self.classes = SIGNS
+
+    @property
+    def engine(self) -> Any:
+        """The engine; None until the first rows tell how wide it is."""
+        return self.model if isinstance(self.model, Engine) else None
+
+    @property
+    def learner(self) -> Learner:
+        """The configuration."""
+        learner: Learner = self.model if self.engine is None else self.engine.learner
+        return learner
+
+    def prepare(self, rows: Rows) -> None:
+        """Make the engine, as well."""
+        super().prepare(rows)
+        if self.engine is None:
+            rng = np.random.default_rng(self.seed)
+            self.model = Engine(self.learner, rows.X.shape[1], 1, rng)
+
+    def _is_classifier(self) -> bool:
+        return "classification" in self.learner.tasks
+
+    def _score(self, rows: Rows) -> np.ndarray:
+        return np.asarray(self.engine.predict(_plain(rows.X))[:, 0])
+
+    def _score_and_learn(self, rows: Rows) -> np.ndarray:
+        scores = self.engine.learn(_plain(rows.X), _column(rows.y), rows.weights)
+        return np.asarray(scores[:, 0])
+
+    def _score_then_learn(self, ahead: Rows, rows: Rows) -> np.ndarray:
+        play = self.engine.score_then_learn
+        scores = play(_plain(ahead.X), _plain(rows.X), _column(rows.y), rows.weights)
+        return np.asarray(scores[:, 0])
+
+
+def _plain(X: Any) -> Any:
+    return X if sparse.issparse(X) else np.ascontiguousarray(X, np.float64)
+
+
+def _column(y: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(y, np.float64).reshape(-1, 1)
+
+
+class PartialFitPlayer(Player):
     """A model from elsewhere: predicts a piece of the stream, then learns what labels have come."""
 
-    def __init__(self, name: str, model: Any, window: int, delay: int) -> None:
-        super().__init__(name, model, window, delay)
+    def __init__(self, name: str, model: Any, **options: Any) -> None:
+        super().__init__(name, model, **options)
+        self.classifies = _classifies(name, model)
         self.has_scores = self.classifies and hasattr(model, "decision_function")
         self.has_learned = False
         self.waiting = Queue()
 
-    def prepare(self, rows: Rows, classes: Any) -> None:
+    def prepare(self, rows: Rows) -> None:
         """Check that weights can be learned, as well."""
-        super().prepare(rows, classes)
+        super().prepare(rows)
         if rows.weights is not None and not _takes_weights(self.model.partial_fit):
             raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
 
@@ -210,32 +236,24 @@ class OtherPlayer(Player):
             return Hinge() if self.has_scores else None
         return SquaredError()
 
-    def _play(self, rows: Rows) -> Played:
-        played = self._predict(rows)
+    def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
+        answers, scores = self._predict(rows)
         self.waiting.add(rows)
         while self.waiting.n_rows > self.delay:
             come = self.waiting.take(self.waiting.n_rows - self.delay)
             self.model.partial_fit(come.X, come.y, **self._learning(come))
             self.has_learned = True
-        return played
+        return answers, scores, np.ones(rows.n_rows, bool)
 
-    def _predict(self, rows: Rows) -> Played:
-        switched = np.ones(rows.n_rows, bool)
+    def _predict(self, rows: Rows) -> tuple[Any, Any]:
         try:
             if not self.has_scores:
-                return Played(np.asarray(self.model.predict(rows.X)), None, switched)
-            scores = np.asarray(self.model.decision_function(rows.X))
+                return np.asarray(self.model.predict(rows.X)), None
+            return None, np.asarray(self.model.decision_function(rows.X))
         except NotFittedError:
             if self.has_learned:
                 raise
-            scores = self._no_scores(rows.n_rows)
-        return Played(self._answers(scores), scores, switched)
-
-
-def player_for(name: str, model: Any, window: int, delay: int) -> Player:
-    """Make the player of a model."""
-    kind = OurPlayer if isinstance(model, OnlineEstimator) else OtherPlayer
-    return kind(name, model, window, delay)
+            return None, self._no_scores(rows.n_rows)
 
 
 def _classifies(name: str, model: Any) -> bool:
@@ -251,3 +269,53 @@ def _classifies(name: str, model: Any) -> bool:
 
 def _takes_weights(partial_fit: Any) -> bool:
     return "sample_weight" in inspect.signature(partial_fit).parameters
+
+
+class RiverPlayer(Player):
+    """A model with River's `learn_one` and `predict_one`: one dict at a time.
+
+    Features are named as the columns of a frame, or x0, x1, ...; entries that a sparse row does
+    not have are left out.
+    """
+
+    def __init__(self, name: str, model: Any, **options: Any) -> None:
+        super().__init__(name, model, **options)
+        from river import metrics
+
+        self.classifies = not metrics.MSE().works_with(model)
+        self.waiting: deque[tuple[dict[Any, Any], Any]] = deque()  # their labels have not come
+
+    def prepare(self, rows: Rows) -> None:
+        """Check that there are no weights, as well."""
+        super().prepare(rows)
+        if rows.weights is not None:
+            raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
+
+    def _loss(self) -> Loss | None:
+        return None if self.classifies else SquaredError()
+
+    def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
+        answers = []
+        for event in zip(_dicts(rows.X), rows.y.tolist(), strict=True):
+            answers.append(self.model.predict_one(event[0]))
+            self.waiting.append(event)
+            if len(self.waiting) > self.delay:
+                self.model.learn_one(*self.waiting.popleft())
+        if self.classifies:
+            return np.array(answers, object), None, np.ones(rows.n_rows, bool)
+        numbers = np.array([0.0 if answer is None else answer for answer in answers])
+        return numbers, None, np.ones(rows.n_rows, bool)
+
+
+def _dicts(X: Any) -> Iterator[dict[Any, Any]]:
+    """Return the rows as River takes them."""
+    if hasattr(X, "iloc"):
+        yield from X.to_dict("records")
+        return
+    names = [f"x{j}" for j in range(X.shape[1])]
+    if not sparse.issparse(X):
+        yield from (dict(zip(names, x, strict=True)) for x in X.tolist())
+        return
+    for start, stop in pairwise(X.indptr.tolist()):
+        entries = zip(X.indices[start:stop].tolist(), X.data[start:stop].tolist(), strict=True)
+        yield {names[j]: value for j, value in entries}

@@ -1,0 +1,149 @@
+"""A model at work on a stream: what every kind of model has in common."""
+
+from typing import Any
+
+import numpy as np
+
+from forks.estimators.labels import labels_for
+from forks.evaluate._rows import Rows
+from forks.evaluate.clock import Clock
+from forks.evaluate.metrics import Checkpoint, ClassTally, ErrorTally, Played, Tally
+from forks.losses import Loss, SquaredError
+
+
+class Player:
+    """A model, its clock and its counts. `forks.evaluate.players` has one for every kind.
+
+    Parameters
+    ----------
+    name : str
+        Of the model, in checkpoints and errors.
+    model
+        It learns in place.
+    window : int
+        Rounds of the recent mistake rate.
+    delay : int
+        Rounds that a label comes late: see `prequential`.
+    classes : array, optional
+        All labels that can occur; by default, those that the model knows, or those of the first
+        chunk.
+
+    Attributes
+    ----------
+    rounds : int
+        Rows played so far.
+    clock : Clock
+        CPU time of predicting and learning.
+    compile_seconds : float
+        CPU time of compiling, before the first round.
+    tally : ClassTally or ErrorTally
+        What has been counted; there once the first chunk is known.
+    """
+
+    classifies: bool
+    tally: Tally | None = None
+
+    def __init__(
+        self, name: str, model: Any, *, window: int = 1000, delay: int = 0, classes: Any = None
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.window = window
+        self.delay = delay
+        self.classes: Any = classes
+        self.first_call: dict[str, Any] = {}  # what only the first call that learns is given
+        self.rounds = 0
+        self.clock = Clock()
+        self.compile_seconds = 0.0
+
+    def prepare(self, rows: Rows) -> None:
+        """Look at the first chunk: settle the classes, and begin to count."""
+        if not self.classifies:
+            self.tally = ErrorTally(self._loss() or SquaredError())
+            return
+        known, given = getattr(self.model, "classes_", None), self.classes
+        if known is None:
+            self.classes = np.unique(rows.y if given is None else np.asarray(given))
+            self.first_call = {"classes": self.classes}
+        else:
+            self.classes = np.asarray(known)
+            if given is not None and not np.array_equal(np.unique(given), self.classes):
+                raise ValueError(
+                    f"classes must be those that {self.name} knows, {self.classes.tolist()}, "
+                    f"got {np.unique(given).tolist()}"
+                )
+        self.tally = ClassTally(self.classes, self._loss(), self.window)
+
+    def warm_up(self, rows: Rows) -> None:
+        """Compile what rows like these need, off the clock."""
+
+    def resume(self, rounds: int, arrays: dict[str, np.ndarray]) -> None:
+        """Go on with a model that has learned so many rows, from `tally.arrays()` of that time."""
+        self.prepare(Rows(None, np.zeros(0), None))
+        assert self.tally is not None
+        self.tally.restore(arrays)
+        self.rounds = rounds
+
+    def play(self, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> Played:
+        """Score each row before its label is used, learn it, and count.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or data frame
+        y, weights : array
+            One entry per row; weights are factors of the losses.
+        """
+        rows = Rows(X, y, weights)
+        if self.tally is None:
+            self.prepare(rows)
+            self.warm_up(rows)
+        assert self.tally is not None
+        try:
+            with self.clock.running():
+                answers, scores, switched = self._play(rows)
+            if answers is None:
+                answers = labels_for(self.classes, scores) if self.classifies else scores
+            played = Played(answers, scores, switched)
+            self.tally.add(y, weights, played)
+        except Exception as error:
+            last = self.rounds + rows.n_rows
+            error.add_note(f"{self.name} met this in rounds {self.rounds + 1} to {last}")
+            raise
+        self.rounds += rows.n_rows
+        return played
+
+    def checkpoint(self) -> Checkpoint:
+        """Return what has been counted so far."""
+        assert self.tally is not None
+        stored_points, state_bytes = self._sizes()
+        return Checkpoint(
+            model=self.name,
+            rounds=self.rounds,
+            **self.tally.figures(self.rounds),
+            seconds=self.clock.seconds,
+            compile_seconds=self.compile_seconds,
+            rounds_per_second=self.rounds / max(self.clock.seconds, 1e-9),
+            stored_points=stored_points,
+            state_bytes=state_bytes,
+        )
+
+    def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
+        """Return answers (None: those that the scores stand for), scores, and `Played.switched`."""
+        raise NotImplementedError
+
+    def _loss(self) -> Loss | None:
+        raise NotImplementedError
+
+    def _sizes(self) -> tuple[int | None, int | None]:
+        """Return the stored points and the bytes of state."""
+        return None, None
+
+    def _no_scores(self, n: int) -> np.ndarray:
+        """Return the scores of a model that has learned nothing."""
+        several = self.classifies and len(self.classes) > 2
+        return np.zeros((n, len(self.classes)) if several else n)
+
+    def _learning(self, rows: Rows) -> dict[str, Any]:
+        """Return what a call that learns these rows is given beside X and y."""
+        given, self.first_call = self.first_call, {}
+        return given if rows.weights is None else {**given, "sample_weight": rows.weights}
