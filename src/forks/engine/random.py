@@ -5,6 +5,8 @@ mix of it. The state travels with a learner's memory, so a stored learner goes o
 never stopped, and compiled code needs no generator object.
 """
 
+from typing import Any
+
 import numpy as np
 
 from forks.engine.compile import njit
@@ -16,14 +18,23 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _UNIT = 2.0**-53
 
 
-@njit
-def _next(state):
+def splitmix64(state: Any) -> Any:
+    """Return the draw that follows each state of an array of uint64."""
     # shifts by uint64, so that compiled code does not fall back to floats
-    z = np.uint64(state[0]) + _STEP
-    state[0] = np.int64(z)
+    z = state + _STEP
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
     return z ^ (z >> np.uint64(31))
+
+
+_compiled = njit(splitmix64)
+
+
+@njit
+def _next(state):
+    counter = np.uint64(state[0])
+    state[0] = np.int64(counter + _STEP)
+    return _compiled(counter)
 
 
 @njit

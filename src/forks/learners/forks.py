@@ -57,7 +57,7 @@ from forks.features.sketched import (
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.linalg.inverse_root import half_solve, solve, solve_and_absorb
 from forks.linalg.transfer import carried_root, transfer
-from forks.linalg.vectors import add_multiple, clear, dot, size
+from forks.linalg.vectors import add_multiple, clear, dot, l1_norm
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gradient import LARGEST
@@ -500,7 +500,7 @@ def _newton_step(rule, state, work, o, gain, q):
 def _move(state, o, u, amount):
     """W += amount u, or w = 0 if that is beyond all bounds."""
     w, n = state.w[o], u.shape[0]
-    if size(w, n) + abs(amount) * size(u, n) <= LARGEST:  # false for NaN
+    if l1_norm(w, n) + abs(amount) * l1_norm(u, n) <= LARGEST:  # false for NaN
         add_multiple(w, u, amount)
     else:
         state.counts[COUNT.mends] += 1

@@ -76,7 +76,7 @@ from forks.engine.memory import claimed_shape
 from forks.engine.random import uniform
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.linalg.inverse_cholesky import absorb, backward, border, forward
-from forks.linalg.vectors import add_multiple, dot, size
+from forks.linalg.vectors import add_multiple, dot, l1_norm
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.parts.expansion import compare, finite_or_zero
 
@@ -404,7 +404,7 @@ def _draw(rule, state, work, j, k_xx):
     if not (uniform(state.random) < p and p > _SMALLEST_P):
         return 0.0
     backward(state.ridge, j, work.f, work.u)
-    if not (abs(k_xx) <= _LARGEST and size(work.u, j) <= _LARGEST):
+    if not (abs(k_xx) <= _LARGEST and l1_norm(work.u, j) <= _LARGEST):
         state.counts[MENDS] += 1
         return 0.0
     return 1.0 / math.sqrt(p) if rule.root_weights else 1.0 / p
@@ -420,7 +420,7 @@ def _join(rule, state, work, j, k_xx, s):
     border(state.ridge, j, u, rule.gamma + s * s * residual)
     pivot = k_xx - forward(state.triangle, j, row, f)
     backward(state.triangle, j, f, u)
-    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and size(u, j) <= _LARGEST
+    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and l1_norm(u, j) <= _LARGEST
     border(state.triangle, j, u, pivot if independent else 0.0)
     state.s[j] = s
     row[j] = k_xx
@@ -456,5 +456,5 @@ def _newton_step(rule, state, work, o, gain, fresh):
             add_multiple(state.a[o], work.u, move)
     else:
         state.counts[MENDS] += 1
-        if rule.curvature * fresh * fresh * (1.0 + size(work.row, j)) < _LARGEST:
+        if rule.curvature * fresh * fresh * (1.0 + l1_norm(work.row, j)) < _LARGEST:
             _start_anew(rule, state, o)

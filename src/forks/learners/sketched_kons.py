@@ -65,7 +65,7 @@ from forks.engine.memory import claimed_shape
 from forks.engine.random import uniform
 from forks.kernels import Gaussian, Kernel, check_kernel
 from forks.linalg.inverse_cholesky import backward, border, forward
-from forks.linalg.vectors import clear, dot, size
+from forks.linalg.vectors import clear, dot, l1_norm
 from forks.losses import Hinge, Loss, check_loss, slope
 from forks.parts.expansion import compare, finite_or_zero
 
@@ -303,7 +303,7 @@ def _learn(rule, state, work, k_xx, excess, gain, fresh):
         left = 0.0
     q = left / rule.alpha  # phi'A^-1 phi
     backward(state.triangle, m, f, u)
-    solved = inside <= _LARGEST and size(u, m) <= _LARGEST
+    solved = inside <= _LARGEST and l1_norm(u, m) <= _LARGEST
     sampled = False
     if solved and c != 0.0 and k_xx > 0.0:
         solved, sampled = _sampled(rule, state, work, c, k_xx)
@@ -348,7 +348,7 @@ def _sampled(rule, state, work, c, k_xx):
     if uniform(state.random) >= p:
         return True, False
     backward(state.ridge, m, work.f, work.r)
-    if not size(work.r, m) <= _LARGEST:
+    if not l1_norm(work.r, m) <= _LARGEST:
         return False, False
     s = 1.0 / math.sqrt(p)
     for i in range(m):

@@ -1,21 +1,10 @@
 """Checks of the arrays that decompositions take, and the dense decompositions themselves."""
 
-from numbers import Integral
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-
-
-def whole_number(name: str, value: Any, low: int) -> int:
-    """Return a whole number of at least `low`, or say what was got."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < low:
-        raise ValueError(f"{name} must be an integer >= {low}, got {value!r}")
-    return int(value)
+from forks.engine import Matrix, Vector
 
 
 def check_update(D1: ArrayLike, D2: ArrayLike, n: int, m: int) -> tuple[Matrix, Matrix]:
@@ -31,7 +20,7 @@ def check_update(D1: ArrayLike, D2: ArrayLike, n: int, m: int) -> tuple[Matrix, 
 
 
 def truncated_svd(name: str, M: Matrix, k: int) -> tuple[Matrix, Vector, Matrix]:
-    """The k leading singular triplets of M; `name` is whom to blame if they are out of range."""
+    """Return the k leading singular triplets of M; `name` is used in error messages."""
     if not np.isfinite(M).all():
         raise ValueError(f"{name} is too large: the result exceeds the range of float64")
     try:
@@ -44,7 +33,7 @@ def truncated_svd(name: str, M: Matrix, k: int) -> tuple[Matrix, Vector, Matrix]
 
 
 def finite_matrix(name: str, value: ArrayLike, columns: bool = False) -> Matrix:
-    """Return a finite float64 matrix, or say what was got; only one of columns may be empty."""
+    """Return a finite float64 matrix; it may be empty only if `columns`."""
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):
@@ -68,7 +57,7 @@ def _finite_columns(name: str, value: ArrayLike) -> Matrix:
 
 
 def leading_eigenpairs(M: Matrix, k: int) -> tuple[Vector, Matrix]:
-    """The k largest eigenvalues of a symmetric matrix, ascending, and their vectors (n, k)."""
+    """Return the k largest eigenvalues of a symmetric matrix, ascending, and vectors (n, k)."""
     n = len(M)
     values, vectors = linalg.eigh(M, subset_by_index=[n - k, n - 1])
     if len(values) != k:  # on nearly repeated eigenvalues LAPACK's search for some may lose them

@@ -14,15 +14,13 @@ transforms", Journal of the ACM 61(1), 2014.
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-# Constants of splitmix64 (Steele, Lea, Flood 2014): the step of its counter, two multipliers.
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+from forks.engine.checks import whole
+from forks.engine.random import splitmix64
 
 
 @dataclass(frozen=True)
@@ -45,30 +43,21 @@ class SJLT:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("sketch_size", "n_blocks", "seed"):
-            # A frozen dataclass has no other way to store NumPy integers as plain ones.
-            object.__setattr__(self, name, _integer(name, getattr(self, name)))
         # Columns are drawn from 32 bits.
-        if not 1 <= self.sketch_size < 2**32:
-            raise ValueError(f"sketch_size must lie in 1..2**32 - 1, got {self.sketch_size}")
-        if not 1 <= self.n_blocks <= self.sketch_size:
-            raise ValueError(
-                f"n_blocks must lie in 1..sketch_size = {self.sketch_size}, got {self.n_blocks}"
-            )
-        if not 0 <= self.seed < 2**64:
-            raise ValueError(f"seed must lie in 0..2**64 - 1, got {self.seed}")
+        size = whole("sketch_size", self.sketch_size, 1, 2**32 - 1)
+        blocks = whole("n_blocks", self.n_blocks, 1, size, "sketch_size")
+        seed = whole("seed", self.seed, 0, 2**64 - 1)
+        for name, value in (("sketch_size", size), ("n_blocks", blocks), ("seed", seed)):
+            object.__setattr__(self, name, value)  # NumPy integers as plain ones
 
     def entries(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Columns (stop - start, D) and values of the non-zero entries of rows start..stop-1."""
-        start, stop = _integer("start", start), _integer("stop", stop)
-        if start < 0:
-            raise ValueError(f"start must not be negative, got {start}")
-        if stop < start:
-            raise ValueError(f"stop must not be below start = {start}, got {stop}")
+        start = whole("start", start, 0)
+        stop = whole("stop", stop, start)
         rows = np.arange(start, stop, dtype=np.uint64)[:, np.newaxis]
         seed, blocks, first, widths = self._hash
         # One mixing per coordinate: seed, row and block each reach every bit of the result.
-        bits = _mix(_mix(seed ^ rows) ^ blocks)  # (n, D)
+        bits = splitmix64(splitmix64(seed ^ rows) ^ blocks)  # (n, D)
         # The column comes from the 32 high bits (multiply-shift), the sign from the lowest bit.
         columns = (first + (((bits >> np.uint64(32)) * widths) >> np.uint64(32))).astype(np.int64)
         signs = 1.0 - 2.0 * (bits & np.uint64(1)).astype(np.float64)
@@ -80,13 +69,16 @@ class SJLT:
         blocks = np.arange(self.n_blocks, dtype=np.uint64)
         narrow, n_wide = divmod(self.sketch_size, self.n_blocks)
         widths = narrow + (blocks < n_wide).astype(np.uint64)
-        return _mix(np.array([self.seed], np.uint64)), blocks, np.cumsum(widths) - widths, widths
+        return (
+            splitmix64(np.array([self.seed], np.uint64)),
+            blocks,
+            np.cumsum(widths) - widths,
+            widths,
+        )
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Row i of S as a dense vector (s_p,)."""
-        i = _integer("i", i)
-        if i < 0:
-            raise ValueError(f"i must not be negative, got {i}")
+        i = whole("i", i, 0)
         columns, values = self.entries(i, i + 1)
         dense = np.zeros(self.sketch_size)
         dense[columns[0]] = values[0]
@@ -105,20 +97,6 @@ class SJLT:
         M = np.asarray(M, dtype=np.float64)
         if M.ndim not in (1, 2):
             raise ValueError(f"M must have one or two dimensions, got shape {M.shape}")
-        start = _integer("start", start)
+        start = whole("start", start, 0)
         product: NDArray[np.float64] = self.rows(start, start + len(M)).T @ M
         return product
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One output of splitmix64 for each state in x; arithmetic is modulo 2**64."""
-    x = x + _STEP
-    x = (x ^ (x >> np.uint64(30))) * _MULTIPLIERS[0]
-    x = (x ^ (x >> np.uint64(27))) * _MULTIPLIERS[1]
-    return x ^ (x >> np.uint64(31))
-
-
-def _integer(name: str, value: object) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise ValueError(f"{name} must be an integer, got {value!r}")
-    return int(value)

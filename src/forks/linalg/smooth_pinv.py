@@ -17,16 +17,15 @@ Singular values above the cut pass unchanged to seven digits, those far below de
 smooth cut, which a rank-one update of Q and R maintains in O((s_p + s_m) s_m), where a sharp one
 takes a new singular value decomposition every time.
 
-The functions work on plain arrays; whoever owns Phi keeps Q and R beside it, in column order, as
-LAPACK wants them.
+The functions work on plain arrays; the owner of Phi keeps Q and R beside it, in column order, as
+LAPACK expects them.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg.blas import dtrsm
 
-Matrix = NDArray[np.float64]
+from forks.engine import Matrix, Vector
 
 _SHARE = 0.04  # delta as a share of the cut; smaller ones let rounding errors through
 _TERMS = 3
@@ -43,7 +42,7 @@ def factorise(Phi: Matrix, cut: float) -> tuple[Matrix, Matrix]:
     return np.asfortranarray(Q), np.asfortranarray(R)
 
 
-def rank_one_update(Q: Matrix, R: Matrix, u: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+def rank_one_update(Q: Matrix, R: Matrix, u: Vector, v: Vector) -> None:
     """Overwrite Q and R with the factors for Phi + u v', in O((s_p + s_m) s_m)."""
     if not u.any() or not v.any():
         return  # SciPy divides by the norm of u

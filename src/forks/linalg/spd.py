@@ -15,7 +15,7 @@ _SMALL = 80  # up to here LAPACK inverts a triangle well
 
 
 def factorise(A: Matrix) -> Matrix:
-    """Turn A into its Cholesky factor; `LinAlgError` if A is not positive definite."""
+    """Overwrite A with its Cholesky factor; LinAlgError if it is not positive definite."""
     factor, info = lapack.dpotrf(A.T, lower=0, clean=1, overwrite_a=1)
     if info != 0 or not np.isfinite(factor[-1, -1]):
         raise np.linalg.LinAlgError("not positive definite")
@@ -76,8 +76,8 @@ def squares(V: Matrix) -> Matrix:
     return np.asarray(blas.dsyrk(1.0, V.T, trans=1).T)
 
 
-def less_squares(A: Matrix, V: Matrix) -> Matrix:
-    """Turn A into A - V V'."""
+def subtract_squares(A: Matrix, V: Matrix) -> Matrix:
+    """Overwrite A with A - V V'."""
     return np.asarray(blas.dsyrk(-1.0, V.T, 1.0, A.T, trans=1, overwrite_c=1).T)
 
 

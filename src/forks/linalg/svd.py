@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.extmath import randomized_svd
 
+from forks.engine import Matrix, Vector
+from forks.engine.checks import whole
 from forks.linalg._dense import (
-    Matrix,
-    Vector,
     check_update,
     finite_matrix,
     truncated_svd,
-    whole_number,
 )
 from forks.linalg.tisvd import TISVD
 
@@ -58,7 +57,7 @@ class TruncatedSVD:
     M: Matrix
 
     def __init__(self, rank: int) -> None:
-        self.rank = whole_number("rank", rank, 1)
+        self.rank = whole("rank", rank, 1)
 
     def fit(self, M: ArrayLike) -> Self:
         """Start from M (n, m)."""
@@ -107,9 +106,9 @@ class RandomizedSVD(TruncatedSVD):
         self, rank: int, oversampling: int = 10, power_iterations: int = 2, seed: int = 0
     ) -> None:
         super().__init__(rank)
-        self.oversampling = whole_number("oversampling", oversampling, 0)
-        self.power_iterations = whole_number("power_iterations", power_iterations, 0)
-        self.seed = whole_number("seed", seed, 0)
+        self.oversampling = whole("oversampling", oversampling, 0)
+        self.power_iterations = whole("power_iterations", power_iterations, 0)
+        self.seed = whole("seed", seed, 0)
 
     def _decompose(self, M: Matrix, name: str) -> tuple[Matrix, Vector, Matrix]:
         if not np.isfinite(M).all():

@@ -28,13 +28,12 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.linalg.lapack import dgeqp3, dgeqrf, dorgqr, dsyev
 
+from forks.engine import Matrix, Vector
+from forks.engine.checks import whole
 from forks.linalg._dense import (
-    Matrix,
-    Vector,
     check_update,
     finite_matrix,
     truncated_svd,
-    whole_number,
 )
 
 # A residual below _ROUNDING * sqrt(n) of its column's largest entry is taken to be rounding.
@@ -78,7 +77,7 @@ class TISVD:
     _updates_since_qr: int
 
     def __init__(self, rank: int) -> None:
-        self.rank = whole_number("rank", rank, 1)
+        self.rank = whole("rank", rank, 1)
         self._updates_since_qr = 0
 
     def __repr__(self) -> str:
@@ -106,7 +105,7 @@ class TISVD:
         P, T1, scale1, _ = _extend(self.U, D1)
         Q, T2, scale2, _ = _extend(self.V, D2)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            # Scales meet scales first: 1e200 and 1e-200 are harmless together.
+            # Multiply the scales first: their product may be in range where the entries are not.
             H = (T1 * (scale1 * scale2)) @ T2.T  # (k + p, k + q)
             H[np.arange(k), np.arange(k)] += self.s
         left, s, right = self._leading("D1 D2'", H, k)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from forks.linalg._dense import Matrix
+from forks.engine import Matrix
 
 _ROUNDING = 1e-12
 _LEAST_ROOT = 1e-100  # weights of 1e100 and more can leave a root of zero
@@ -29,7 +29,7 @@ class Transfer(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Are all numbers finite?"""
+        """Whether all numbers are finite."""
         return bool(np.isfinite(self.fit).all() and np.isfinite(self.T).all())
 
 
@@ -62,14 +62,14 @@ def carried_root(root: Matrix, by: Transfer, alpha: float) -> Matrix:
     learned = precision - alpha
     learned[learned < _ROUNDING * precision] = 0.0  # T may be large
     with np.errstate(over="ignore", invalid="ignore"):
-        M = _held((by.T @ U) * np.sqrt(learned), by.stretch * float(learned.sum()))
+        M = _capped((by.T @ U) * np.sqrt(learned), by.stretch * float(learned.sum()))
     if not np.isfinite(M).all():
         return np.full_like(root, np.nan)
     R = np.linalg.qr(np.vstack([math.sqrt(alpha) * np.eye(k), M.T]), mode="r")
     return np.asarray(solve_triangular(R, np.eye(k)))
 
 
-def _held(M: Matrix, most: float) -> Matrix:
+def _capped(M: Matrix, most: float) -> Matrix:
     """Return M with its largest singular values cut until their squares sum to at most `most`.
 
     The trace of sum c phi phi' is a sum of squared lengths of features, which a change of the map

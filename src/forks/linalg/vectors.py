@@ -6,7 +6,7 @@ from forks.engine.blocks import LANES, absolute, fma, load, splat, store, total
 
 @njit
 def dot(a, b, n):
-    """Sum of a_i b_i over the first n, rounded up to whole blocks."""
+    """Return the sum of a_i b_i over the first n, rounded up to whole blocks."""
     sums = splat(0.0)
     for i in range(0, n, LANES):
         sums = fma(load(a, i), load(b, i), sums)
@@ -14,8 +14,8 @@ def dot(a, b, n):
 
 
 @njit
-def size(a, n):
-    """Sum of |a_i| over the first n, rounded up to whole blocks."""
+def l1_norm(a, n):
+    """Return the sum of |a_i| over the first n, rounded up to whole blocks."""
     sums = splat(0.0)
     for i in range(0, n, LANES):
         sums = fma(splat(1.0), absolute(load(a, i)), sums)

@@ -1,7 +1,7 @@
 """What first-order learners share whose hypothesis is linear in explicit features, f = w'phi."""
 
 from forks.engine import njit
-from forks.linalg.vectors import add_multiple, clear, dot, size
+from forks.linalg.vectors import add_multiple, clear, dot, l1_norm
 from forks.losses import slope
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gradient import LARGEST, gradient_step, is_curved, is_harmless
@@ -31,8 +31,8 @@ def linear_step(loss, step_size, w, phi, y, weight, out):
     for o in range(out.shape[0]):
         change = gradient_step(loss, step_size, weight, out[o], y[o], square)
         if change != 0.0:
-            length = size(phi, n)
-            if size(w[o], n) + abs(change) * length <= LARGEST:  # false for NaN
+            length = l1_norm(phi, n)
+            if l1_norm(w[o], n) + abs(change) * length <= LARGEST:  # false for NaN
                 add_multiple(w[o], phi, change)
             else:
                 mends += 1

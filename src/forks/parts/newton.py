@@ -80,7 +80,7 @@ def lower_prior(newton: Newton, width: int, L: Matrix, delta: float) -> None:
         V[:, :m] = spd.times_lower(R[:, :m], L)
         drawn[:, :m] = (theta[:, :m] @ L) @ L.T
     V *= math.sqrt(delta)
-    R = spd.solve_lower(spd.factorise(spd.less_squares(np.eye(width), V)), R)
+    R = spd.solve_lower(spd.factorise(spd.subtract_squares(np.eye(width), V)), R)
     theta += delta * (drawn @ R.T) @ R
     set_root(newton.P, R)
 

@@ -29,7 +29,7 @@ from forks.engine import (
 from forks.engine.blocks import LANES, absolute, fma, load, padded, splat, total
 from forks.engine.blocks import store as store_block
 from forks.linalg.cholesky import backward, border, forward
-from forks.linalg.vectors import size
+from forks.linalg.vectors import l1_norm
 from forks.parts.expansion import POINTS, BudgetedExpansion, self_value
 
 CUT = 1e-10
@@ -105,7 +105,7 @@ def learn(rule, state, work, x, inside, outside, amount, may_join):
         backward(state.L, n, work.half, work.d)
         if not _add(state.alpha, work.d, n, amount):
             state.counts[MENDS] += 1
-            if finite(abs(amount) * size(work.d, n)):
+            if finite(abs(amount) * l1_norm(work.d, n)):
                 for i in range(n):  # the coefficients are beyond all bounds: start anew
                     state.alpha[i] = 0.0
                 _add(state.alpha, work.d, n, amount)
