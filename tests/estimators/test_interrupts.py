@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from forks import OnlineKernelClassifier
 from forks.engine import one_thread
-from forks.engine.locks import Lock
+from forks.engine.locks import ReadWriteLock
 from forks.engine.threads import _inside, _libraries
 from forks.learners import KOGD
 from interrupts import FIRST, MODELS, Cutter, X, course, labels, random_interrupts, started
@@ -170,7 +170,7 @@ def test_the_number_of_threads_of_blas_is_put_back():
 
 def test_a_lock_is_never_left_held():
     """By a call that a real signal has cut: another thread gets it."""
-    lock = Lock()
+    lock = ReadWriteLock()
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for delay in np.linspace(1e-5, 2e-3, 100):

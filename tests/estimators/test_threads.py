@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from forks import FORKSClassifier, OnlineKernelClassifier
 from forks.engine import one_thread
-from forks.engine.locks import Lock
+from forks.engine.locks import ReadWriteLock
 from forks.engine.threads import _libraries
 from forks.estimators.saving import as_bytes
 from forks.learners import BPAS, FORKS, KOGD
@@ -137,7 +137,7 @@ def test_a_chunk_at_fault_does_not_disturb_predictions():
 
 def test_a_writer_waits_for_readers_and_goes_before_later_ones():
     """And it may read itself, and write again, in its turn."""
-    lock, order = Lock(), []
+    lock, order = ReadWriteLock(), []
     reading, release = threading.Event(), threading.Event()
 
     def read(name, wait=lambda: None):

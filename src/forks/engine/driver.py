@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
+from forks.engine.live import Live, live_from, place, ways_in
 from forks.engine.memory import Memory
 from forks.engine.protocol import (
     EVENT,
@@ -18,7 +19,6 @@ from forks.engine.protocol import (
     Learner,
     new_clock,
     run,
-    run_ahead,
     score_rows,
 )
 from forks.engine.rows import dense_row, rows_from
@@ -29,82 +29,8 @@ from forks.engine.types import Counter, Matrix, Vector
 _BLOCK = 1024  # rows: wide sparse ones are made dense so many at a time
 
 
-class Live(NamedTuple):
-    """All that belongs together; an engine goes on with another one by a single assignment."""
-
-    learner: Learner
-    rule: Any
-    memory: Memory
-    scratch: Vector
-    clock: Counter  # see `forks.engine.protocol`
-    n_features: int
-    n_outputs: int
-    run: Callable[..., int]
-    run_ahead: Callable[..., int]
-    score_rows: Callable[..., None]
-    one: tuple[Any, ...]  # what calls with one row need, see `_one_row`
-
-
 # Arguments of a call that learns: an array or `SparseRows`, targets, weights, room for scores.
 Call = tuple[Any, Matrix, Vector, Matrix]
-
-
-def _live(
-    learner: Learner, memory: Memory, clock: Counter, n_features: int, n_outputs: int
-) -> Live:
-    rule = learner.rule()
-    scratch = np.zeros(learner.scratch_size(memory))
-    return Live(
-        learner,
-        rule,
-        memory,
-        scratch,
-        clock,
-        n_features,
-        n_outputs,
-        _plain(run.over(rule)),
-        _plain(run_ahead.over(rule)),
-        _plain(score_rows.over(rule)),
-        _one_row(rule, memory, scratch, clock, n_features, n_outputs),
-    )
-
-
-def _one_row(
-    rule: Any, memory: Memory, scratch: Vector, clock: Counter, n_features: int, n_outputs: int
-) -> tuple[Any, ...]:
-    """Return the arguments of compiled code, with arrays for one row.
-
-    Single numbers go faster through a memoryview than through NumPy.
-    """
-    row, target, score = (np.zeros((1, n)) for n in (n_features, n_outputs, n_outputs))
-    weight, other_weight = np.ones(1), np.ones(1)
-    arrays = rule, *memory, scratch, clock, row, target, weight, score, other_weight
-    numbers = (array.reshape(-1).data for array in (target, other_weight, score))
-    return *arrays, *numbers, n_outputs == 1
-
-
-def _plain(compiled: Callable[..., Any]) -> Callable[..., Any]:
-    """Hide what numba made behind a function.
-
-    Counters of memory follow every reference; they stop at a plain function, while a compiled one
-    leads them to all of the compiler.
-    """
-
-    def call(*arguments: Any) -> Any:
-        return compiled(*arguments)
-
-    return call
-
-
-# What `entry.direct` has made for calls with one row; the first place is for none. Engines have
-# places in this list, for the reason that `_plain` has, and without its detour.
-_ways_in: list[Any] = [None]
-
-
-def _place(way: Callable[..., Any]) -> int:
-    if way not in _ways_in:
-        _ways_in.append(way)
-    return _ways_in.index(way)
 
 
 class Engine(Shared):
@@ -138,13 +64,13 @@ class Engine(Shared):
         self, learner: Learner, n_features: int, n_outputs: int, rng: np.random.Generator
     ) -> None:
         memory = learner.init(n_features, n_outputs, rng)
-        self._begin(_live(learner, memory, new_clock(), n_features, n_outputs))
+        self._begin(live_from(learner, memory, new_clock(), n_features, n_outputs))
 
     def _begin(self, live: Live) -> None:
         super().__init__()
         self._live = live
         self._call: Call | None = None
-        self._play_one = self._score_one = 0  # places of compiled code for one row, in `_ways_in`
+        self._play_one = self._score_one = 0  # places of compiled code for one row, in `ways_in`
         self._known_row: Matrix | None = None  # the last one that was found to be good
 
     @classmethod
@@ -176,7 +102,7 @@ class Engine(Shared):
         mends = int(kept["memory"].event[MENDS])
         clock = new_clock(kept["rounds"], kept["last_mend"] or 0, mends)
         sizes = kept["n_features"], kept["n_outputs"]
-        self._begin(_live(kept["learner"], kept["memory"].copy(), clock, *sizes))
+        self._begin(live_from(kept["learner"], kept["memory"].copy(), clock, *sizes))
 
     @property
     def learner(self) -> Learner:
@@ -243,7 +169,7 @@ class Engine(Shared):
             self.enter()
             _, _, memory, _, clock, *sizes = self._live[:7]
             self._play_one = self._score_one = 0
-            self._live = _live(learner, memory, clock, *sizes)
+            self._live = live_from(learner, memory, clock, *sizes)
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
@@ -252,7 +178,7 @@ class Engine(Shared):
             live = self._live
             memory = live.learner.widened(live.memory, n_features)
             self._known_row = None
-            self._live = _live(live.learner, memory, live.clock, n_features, live.n_outputs)
+            self._live = live_from(live.learner, memory, live.clock, n_features, live.n_outputs)
 
     def add_outputs(self, n_outputs: int) -> None:
         """Go on with more outputs, the new ones as copies of the last."""
@@ -260,7 +186,7 @@ class Engine(Shared):
             self.enter()
             live = self._live
             memory = live.learner.with_outputs(live.memory, n_outputs)
-            self._live = _live(live.learner, memory, live.clock, live.n_features, n_outputs)
+            self._live = live_from(live.learner, memory, live.clock, live.n_features, n_outputs)
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -400,7 +326,7 @@ class Engine(Shared):
                 else:
                     self._check_row(row)
             if y is None:
-                score_one = _ways_in[self._score_one] or self._compiled_score(row)
+                score_one = ways_in[self._score_one] or self._compiled_score(row)
                 score_one(rule, floats, ints, scratch, row, score)
             else:
                 if single:
@@ -410,7 +336,7 @@ class Engine(Shared):
                 if weight != 1.0:
                     weights = other_weights
                     first_weight[0] = weight
-                play = _ways_in[self._play_one] or self._compiled_play(row)
+                play = ways_in[self._play_one] or self._compiled_play(row)
                 try:
                     self._call = row, target, weights, score
                     # fmt: off
@@ -432,12 +358,12 @@ class Engine(Shared):
 
     def _compiled_play(self, row: Matrix) -> Callable[..., int]:
         play = run.direct(*self._live.one[:5], row, *self._live.one[6:9], 0)
-        self._play_one = _place(play)
+        self._play_one = place(play)
         return play
 
     def _compiled_score(self, row: Matrix) -> Callable[..., None]:
         score = score_rows.direct(*self._live.one[:4], row, self._live.one[8])
-        self._score_one = _place(score)
+        self._score_one = place(score)
         return score
 
     # ---- about the learner ---------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,25 @@ class EngineGroup(Shared):
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; return each row's scores, made before its target was used."""
+
+        def play(engine: Engine, rows: slice, X: Any, y: Matrix, weights: Vector | None) -> Matrix:
+            return engine.learn(X, y, weights)
+
+        return self._in_blocks(play, X, y, weights)
+
+    def score_then_learn(
+        self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
+    ) -> Matrix:
+        """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
+
+        def play(engine: Engine, rows: slice, X: Any, y: Matrix, weights: Vector | None) -> Matrix:
+            return engine.score_then_learn(ahead[rows], X, y, weights)
+
+        return self._in_blocks(play, X, y, weights)
+
+    def _in_blocks(
+        self, play: Callable[..., Matrix], X: Any, y: Matrix, weights: Vector | None
+    ) -> Matrix:
         scores = np.empty(y.shape)
         with self.lock.alone:
             self.enter()
@@ -68,30 +87,10 @@ class EngineGroup(Shared):
                     self._call = call
                     for o, engine in enumerate(self.engines):
                         target = _column(call.y, o)
-                        scores[rows, o : o + 1] = engine.learn(call.X, target, call.weights)
+                        scores[rows, o : o + 1] = play(engine, rows, call.X, target, call.weights)
                     self._call = None
                 except BaseException:
                     self._settle()  # now, since the rows are the caller's
-                    raise
-        return scores
-
-    def score_then_learn(
-        self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
-    ) -> Matrix:
-        """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
-        scores = np.empty(y.shape)
-        with self.lock.alone:
-            self.enter()
-            for rows in _blocks(y.shape[0]):
-                call = self._new_call(X[rows], y[rows], _of(weights, rows))
-                try:
-                    self._call = call
-                    for o, engine in enumerate(self.engines):
-                        chunk = ahead[rows], call.X, _column(call.y, o), call.weights
-                        scores[rows, o : o + 1] = engine.score_then_learn(*chunk)
-                    self._call = None
-                except BaseException:
-                    self._settle()
                     raise
         return scores
 
@@ -143,12 +142,7 @@ class EngineGroup(Shared):
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
-        with self.lock.alone:
-            self.enter()
-            engines = tuple(map(copy.copy, self.engines))
-            for engine in engines:
-                engine.widen(n_features)
-            self.engines = engines
+        self._change(lambda engine: engine.widen(n_features))
 
     def add_outputs(self, n_outputs: int) -> None:
         """Go on with more outputs, the new ones as copies of the last, draws to come included."""
@@ -159,11 +153,15 @@ class EngineGroup(Shared):
 
     def replace_learner(self, learner: Learner) -> None:
         """Go on with another configuration of the same kind and sizes."""
+        self._change(lambda engine: engine.replace_learner(learner))
+
+    def _change(self, change: Callable[[Engine], None]) -> None:
+        """Change copies of all engines, which then take over at once."""
         with self.lock.alone:
             self.enter()
             engines = tuple(map(copy.copy, self.engines))
             for engine in engines:
-                engine.replace_learner(learner)
+                change(engine)
             self.engines = engines
 
     @property

@@ -33,7 +33,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-class Lock:
+class ReadWriteLock:
     """See the module.
 
     A writer::

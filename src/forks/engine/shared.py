@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from forks.engine.locks import Lock
+from forks.engine.locks import ReadWriteLock
 
 Answer = TypeVar("Answer")
 
@@ -18,7 +18,7 @@ class Shared(ABC):
     """
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = ReadWriteLock()
         self.warned = False  # has it been said that there are mends?
         self._call: Any = None
 
