@@ -56,7 +56,8 @@ def test_the_citation_is_of_the_last_release():
 def test_the_version_is_that_of_the_last_release_or_on_the_way_to_the_next():
     last = RELEASE.findall((ROOT / "CHANGELOG.md").read_text())[0][0]
     number, _, development = __version__.partition(".dev")
-    assert (number > last) if development else (number == last)
+    now, before = (tuple(map(int, version.split("."))) for version in (number, last))
+    assert (now > before) if development else (now == before)
 
 
 def test_the_version_of_an_installed_distribution_is_the_package_s():

@@ -22,7 +22,7 @@ try:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import FuncFormatter
 except ModuleNotFoundError as error:
-    needed = "the demo draws with matplotlib: pip install 'forks[plot]'"
+    needed = "the demo draws with matplotlib: pip install 'forks-learn[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 _CHUNK = 500  # rows that both models see at a time

@@ -292,7 +292,8 @@ def _matplotlib() -> Any:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("--plot needs matplotlib: pip install 'forks[plot]'") from error
+        needed = "--plot needs matplotlib: pip install 'forks-learn[plot]'"
+        raise ModuleNotFoundError(needed) from error
     return Figure
 
 
