@@ -15,6 +15,7 @@ from sklearn.linear_model import SGDClassifier
 
 from forks.engine import Matrix, Vector
 from forks.estimators import FORKSClassifier
+from forks.files import replacing
 from forks.streams import drift_rows, drifting
 
 try:
@@ -85,7 +86,8 @@ def run_demo(
             progress.show(forks, linear)
 
     result = DemoResult(forks.rows(), drifts, forks.result(drifts), linear.result(drifts), picture)
-    draw(result).savefig(picture)
+    with replacing(picture) as file:
+        draw(result).savefig(file, format=picture.suffix[1:] or "png")
     _sum_up(console, result)
     return result
 
