@@ -3,6 +3,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs-installed
 OF_RIVER := tests/compat tests/experiments/bench tests/engine/test_memory.py
+LOCK := requirements-dev.lock
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(LOCK)
 
 # Real data: $FORKS_DATA, or the folder beside the checkout where there is one.
 ifndef FORKS_DATA
@@ -12,19 +14,19 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow lowest fuzz lint format bench endurance docs clean
+.PHONY: help install demo test test-slow lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
 
 install: $(STAMP)  ## make the virtual environment (every other target does so by itself)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo 'forks needs Python 3.11 or later, and "$(PYTHON)" is not: try "make PYTHON=python3.12 ..."' >&2; exit 1; }
 	@echo "Making .venv and installing the dependencies (once, a minute or two) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e ".[dev,plot]"
+	@$(PIP) -e ".[dev,plot]"
 	@touch $@
 
 demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
@@ -34,13 +36,13 @@ test: $(STAMP)  ## run the tests, without the long proofs
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## run the long proofs
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --timeout 7200
 
 lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a quarter of an hour)
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check -e . \
 	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow) \
-	  pandas==2.2.* pytest pytest-xdist hypothesis distributed pyyaml import-linter
+	  pandas==2.2.* pytest pytest-timeout pytest-xdist hypothesis distributed pyyaml import-linter
 	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" tests $(OF_RIVER:%=--ignore %)
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check \
 	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do
@@ -50,7 +52,7 @@ fuzz: $(STAMP)  ## read 160,000 damaged files, call estimators in any order, int
 	$(BIN)/python tests/fuzz/fuzz_files.py
 	$(BIN)/python tests/fuzz/fuzz_machines.py
 	$(BIN)/python tests/fuzz/fuzz_interrupts.py
-	$(BIN)/pytest -q -m "hypothesis and not slow" --hypothesis-profile=random
+	$(BIN)/pytest -q -m "hypothesis and not slow" --hypothesis-profile=random --timeout 7200
 
 lint: $(STAMP)  ## check style, types and the direction of imports
 	$(BIN)/ruff check
@@ -73,8 +75,14 @@ docs: $(STAMP) $(DOCS)  ## build the documentation in site, pictures included
 
 $(DOCS): $(STAMP)
 	@echo "Installing what the documentation is built with (once) ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e ".[docs]"
+	@$(PIP) -e ".[docs]"
 	@touch $@
+
+lock:  ## write anew the versions that the virtual environment gets
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check uv
+	build/lock/bin/uv pip compile -q --universal --python-version 3.11 --all-extras --upgrade --no-annotate \
+	  --custom-compile-command "make lock" pyproject.toml -o $(LOCK)
 
 clean:  ## remove the virtual environment, caches and what was built
 	rm -rf .venv .venv-lowest build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png

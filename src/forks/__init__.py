@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from forks.files import ModelFileError
     from forks.linalg import SJLT, TISVD
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "SJLT",

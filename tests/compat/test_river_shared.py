@@ -106,12 +106,11 @@ def test_real_interrupts(kind):
     one_by_one(make(), targets)
     seconds, cut = time.perf_counter() - start, 0
     with Alarm(0) as alarm:
-        for _ in range(60):
+        while cut < 20:
             model = make()
             if alarm.cuts(lambda model=model: one_by_one(model, targets), seconds):
                 cut += 1
                 check(model, state(whole), one_by_one, targets)
-    assert cut > 10
 
 
 def shared_model():

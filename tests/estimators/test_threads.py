@@ -200,15 +200,11 @@ def test_an_interrupt_leaves_no_turn_open():
     """Ctrl-C at any moment of learning row by row: the model can be used afterwards."""
     engine = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50]).engine_
     rng = np.random.default_rng(0)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
-    try:
-        for _ in range(40):
-            timer = threading.Timer(rng.uniform(0.0, 0.01), signal.raise_signal, [signal.SIGINT])
-            with pytest.raises(KeyboardInterrupt):
-                learn_for_ever(engine, timer)
-            timer.join()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    for _ in range(40):
+        timer = threading.Timer(rng.uniform(0.0, 0.01), signal.raise_signal, [signal.SIGINT])
+        with pytest.raises(KeyboardInterrupt):
+            learn_for_ever(engine, timer)
+        timer.join()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(engine.predict, PROBE).result(timeout=20)
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ import pytest
 import forks
 from forks import OnlineKernelClassifier
 from forks.estimators.saving import as_bytes
-from forks.files import write_atomically
+from forks.files import replacing, write_atomically
 from forks.learners import RBP
 from oracle_streams import made_up
 
@@ -166,6 +167,52 @@ def test_links_stay_links_and_rights_are_the_users(tmp_path):
         write_atomically(tmp_path, b"new")
     with pytest.raises(FileNotFoundError, match="nowhere"):
         write_atomically(tmp_path / "nowhere" / "model", b"new")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_what_is_not_a_regular_file_is_written_to_as_it_is(tmp_path):
+    fifo, link = tmp_path / "fifo", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(fifo)
+    for path in (fifo, link):
+        got = []
+        reader = threading.Thread(target=lambda got=got: got.append(fifo.read_bytes()))
+        reader.start()
+        write_atomically(path, b"new" * 100_000)
+        reader.join()
+        assert got == [b"new" * 100_000]
+    assert fifo.is_fifo()
+    assert link.is_symlink()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fifo", "link"]
+
+
+def test_a_device_stays_a_device(tmp_path):
+    null = tmp_path / "null"  # never the real one: a fault here would remove it
+    try:
+        os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        null.write_bytes(b"")
+    except (AttributeError, OSError):
+        pytest.skip("cannot make a device here")
+    write_atomically(null, b"new")
+    small_model().save(null)
+    assert null.is_char_device()
+    assert [file.name for file in tmp_path.iterdir()] == ["null"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_a_fault_while_writing_to_a_fifo_names_it(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    descriptor = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+
+    def write():
+        with replacing(fifo) as file:
+            os.close(descriptor)
+            file.write(b"new")
+
+    with pytest.raises(OSError, match=r"cannot write: Broken pipe.*fifo"):
+        write()
+    assert fifo.is_fifo()
 
 
 def test_saving_while_another_thread_learns_gives_a_whole_model(tmp_path):

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -246,6 +247,21 @@ def test_a_full_disk_is_status_1(libsvm_file):
         pytest.skip("there is no /dev/full here")
     fault = refused("run", libsvm_file, "--predictions", "/dev/full", status=1)
     assert "No space left" in fault
+
+
+def test_outputs_may_be_devices(libsvm_file, tmp_path):
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        null.write_bytes(b"")
+    except (AttributeError, OSError):
+        pytest.skip("cannot make a device here")
+    model, folder = tmp_path / "m", tmp_path / "c"
+    checked("run", libsvm_file, "--learner", "RBP", "--save", model)
+    outputs = ("--predictions", null, "--metrics", null, "--checkpoint", folder, "--every", 100)
+    checked("run", libsvm_file, "--learner", "RBP", "--save", null, *outputs)
+    checked("predict", model, libsvm_file, "--output", null)
+    assert null.is_char_device()
 
 
 def test_info(libsvm_file, tmp_path):

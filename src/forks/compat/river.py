@@ -1,6 +1,6 @@
 """The River face of the learners: dicts in, one event at a time or in mini-batches.
 
-River is an extra: ``pip install forks[river]``.
+River is an extra: ``pip install 'forks-learn[river]'``.
 
 **Features** are named, and may come in any order, appear late and be left out; what is left out is
 0. Rows get a column per name (`forks.compat._index`), at most `max_features`; further names are
@@ -37,7 +37,7 @@ import numpy as np
 try:
     from river import base
 except ImportError as error:
-    raise ImportError("forks.compat.river needs River: pip install forks[river]") from error
+    raise ImportError("forks.compat.river needs River: pip install 'forks-learn[river]'") from error
 
 from forks.compat._frames import frame_like, series_like, values_of
 from forks.compat._model import (

@@ -26,7 +26,6 @@ most flights of the small hours are late. What is learned is then a forecast mad
 
 import hashlib
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forks.engine import Counter, entry, njit
+from forks.files import replacing
 from forks.streams.formats.files import Chunk, PathLike, StreamError, check_count, existing
 from forks.streams.formats.readers import read_columns
 
@@ -201,14 +201,9 @@ def keep_flights(path: PathLike, folder: PathLike) -> Path:
     kept = folder / f"{path.name.split('.')[0]}-{digest}.flights"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(f".{os.getpid()}.part")
-        try:
-            with part.open("wb") as out:
-                for flights in _rows(path, 50_000):
-                    flights.tofile(out)
-            part.replace(kept)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(kept) as out:
+            for flights in _rows(path, 50_000):
+                flights.tofile(out)
     return kept
 
 

@@ -118,7 +118,7 @@ times, divide = _operation("fmul"), _operation("fdiv")
 
 @intrinsic
 def plus_positive(typing_context, a, b):
-    """A + max(b, 0)."""
+    """a + max(b, 0)."""
 
     def code(context, builder, signature, arguments):
         a, b = arguments
@@ -130,7 +130,7 @@ def plus_positive(typing_context, a, b):
 
 @intrinsic
 def fma(typing_context, a, b, c):
-    """A b + c."""
+    """a b + c."""
 
     def code(context, builder, signature, arguments):
         return _call(builder, "fmuladd", *arguments)

@@ -28,6 +28,7 @@ from forks.engine import Counter, one_thread
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators.bandwidth import median_distance
 from forks.evaluate.clock import warm_up
+from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
 
@@ -265,6 +266,4 @@ def _write(path: Path, plan: Comparison, runs: Sequence[Run]) -> None:
     ordered = sorted(runs, key=lambda run: run.permutation)
     text = json.dumps({**asdict(plan), "runs": [asdict(run) for run in ordered]}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text + "\n", encoding="utf-8")
-    part.replace(path)
+    write_atomically(path, f"{text}\n".encode())

@@ -15,6 +15,7 @@ from sklearn.linear_model import SGDClassifier
 
 from forks.engine import Matrix, Vector
 from forks.estimators import FORKSClassifier
+from forks.files import replacing
 from forks.streams import drift_rows, drifting
 
 try:
@@ -22,7 +23,7 @@ try:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import FuncFormatter
 except ModuleNotFoundError as error:
-    needed = "the demo draws with matplotlib: pip install 'forks[plot]'"
+    needed = "the demo draws with matplotlib: pip install 'forks-learn[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 _CHUNK = 500  # rows that both models see at a time
@@ -85,7 +86,8 @@ def run_demo(
             progress.show(forks, linear)
 
     result = DemoResult(forks.rows(), drifts, forks.result(drifts), linear.result(drifts), picture)
-    draw(result).savefig(picture)
+    with replacing(picture) as file:
+        draw(result).savefig(file, format=picture.suffix[1:] or "png")
     _sum_up(console, result)
     return result
 

@@ -1,6 +1,6 @@
 """Files that hold what was learned: written whole or not at all, and read without trust."""
 
-from forks.files.atomic import remove_temporary, replacing, write_atomically
+from forks.files.atomic import remove_temporary, replacing, sync, write_atomically
 from forks.files.codec import decode, encode
 from forks.files.container import pack, unpack
 from forks.files.errors import ModelFileError, cannot_load
@@ -13,6 +13,7 @@ __all__ = [
     "pack",
     "remove_temporary",
     "replacing",
+    "sync",
     "unpack",
     "write_atomically",
 ]

@@ -498,7 +498,7 @@ def _newton_step(rule, state, work, o, gain, q):
 
 @njit
 def _move(state, o, u, amount):
-    """W += amount u, or w = 0 if that is beyond all bounds."""
+    """w += amount u, or w = 0 if that is beyond all bounds."""
     w, n = state.w[o], u.shape[0]
     if l1_norm(w, n) + abs(amount) * l1_norm(u, n) <= LARGEST:  # false for NaN
         add_multiple(w, u, amount)

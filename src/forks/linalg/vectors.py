@@ -24,13 +24,13 @@ def l1_norm(a, n):
 
 @njit
 def add_multiple(w, u, amount):
-    """W += amount u."""
+    """w += amount u."""
     for i in range(0, w.shape[0], LANES):
         store(fma(splat(amount), load(u, i), load(w, i)), w, i)
 
 
 @njit
 def clear(w):
-    """W = 0."""
+    """w = 0."""
     for i in range(w.shape[0]):
         w[i] = 0.0

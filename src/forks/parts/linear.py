@@ -25,7 +25,7 @@ def has_loss(loss, y, weight, out):
 
 @njit
 def linear_step(loss, step_size, w, phi, y, weight, out):
-    """W <- w - step_size l' phi, per output; return how many steps were left out, or mended."""
+    """w <- w - step_size l' phi, per output; return how many steps were left out, or mended."""
     mends, n = 0, phi.shape[0]
     square = dot(phi, phi, n) if is_curved(loss, y, weight, out) else 0.0
     for o in range(out.shape[0]):

@@ -113,7 +113,7 @@ def learn(rule, state, work, x, inside, outside, amount, may_join):
 
 @njit
 def _add(alpha, d, n, amount):
-    """Alpha += amount d; return False, changing nothing, if it overflows."""
+    """alpha += amount d; return False, changing nothing, if it overflows."""
     sums = splat(0.0)
     for i in range(0, n, LANES):
         sums = fma(splat(1.0), absolute(fma(splat(amount), load(d, i), load(alpha, i))), sums)

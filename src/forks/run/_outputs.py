@@ -1,9 +1,10 @@
 """Files that a run appends to, and can be taken back to the length that a checkpoint knows."""
 
-import os
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
+
+from forks.files import sync
 
 
 class Output:
@@ -55,6 +56,7 @@ class Output:
     def flush(self, to_disk: bool) -> None:
         """Hand all lines to the system, or bring them to the disk."""
         if self._file is not None:
-            self._file.flush()
             if to_disk:
-                os.fsync(self._file.fileno())
+                sync(self._file)
+            else:
+                self._file.flush()

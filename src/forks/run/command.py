@@ -292,7 +292,8 @@ def _matplotlib() -> Any:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("--plot needs matplotlib: pip install 'forks[plot]'") from error
+        needed = "--plot needs matplotlib: pip install 'forks-learn[plot]'"
+        raise ModuleNotFoundError(needed) from error
     return Figure
 
 
@@ -313,4 +314,5 @@ def draw(finished: Finished, task: str, path: Path) -> None:
     axes.set_xlabel("rows")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:] or "png", dpi=150)

@@ -12,7 +12,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 except ModuleNotFoundError as error:
-    needed = "the benchmark draws with matplotlib: pip install 'forks[plot]'"
+    needed = "the benchmark draws with matplotlib: pip install 'forks-learn[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 _INK, _FAINT = "#22262b", "#c9ccd1"

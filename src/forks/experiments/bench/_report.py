@@ -11,6 +11,7 @@ from rich.table import Table
 
 from forks.evaluate.provenance import environment
 from forks.experiments.bench._record import Record
+from forks.files import write_atomically
 
 _COLUMNS = 8  # of a table of curves
 
@@ -130,7 +131,7 @@ def write_markdown(path: Path, command: str, sections: Sequence[Section]) -> Non
             lines += map(_row, sheet.rows)
         if section.picture:
             lines += ["", f"![{section.title}]({section.picture})"]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_atomically(path, ("\n".join(lines) + "\n").encode())
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ from forks.experiments.bench import (
 from forks.experiments.bench._effort import FULL, QUICK, Effort
 from forks.experiments.bench._record import Record, reason_of
 from forks.experiments.bench._report import Section, show, write_json, write_markdown
+from forks.files import replacing
 
 
 class Part(NamedTuple):
@@ -311,7 +312,8 @@ def _drawn(part: Part, records: Sequence[Record], output: Path) -> tuple[str, li
         return "", []
     name = f"{part.name}.png"
     try:
-        part.draw(records).savefig(output / name)
+        with replacing(output / name) as file:
+            part.draw(records).savefig(file, format="png")
     except Exception as error:
         return "", [Record(name=f"{part.title}: picture", reason=reason_of(error), part=part.name)]
     return name, []

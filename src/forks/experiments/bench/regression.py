@@ -117,7 +117,7 @@ def _river() -> dict[str, Callable[[], Any]]:
     try:
         from river import forest, neighbors, preprocessing, tree
     except ModuleNotFoundError as error:
-        raise Missing("River is not installed: pip install 'forks[river]'") from error
+        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
     return {
         "adaptive random forest": lambda: forest.ARFRegressor(seed=SEED),
         "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=SEED),

@@ -27,7 +27,7 @@ def measure(effort: Effort) -> Iterator[Record]:
 
         from forks.compat.river import KernelClassifier
     except ImportError as error:
-        raise Missing("River is not installed: pip install forks[river]") from error
+        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
 
     small = Adaptive(buffer=_LANDMARKS)
     before, events = _made_up_events(_BEFORE), _made_up_events(effort.estimator_rows)

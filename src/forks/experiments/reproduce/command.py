@@ -36,6 +36,7 @@ from forks.experiments.reproduce.report import (
 from forks.experiments.reproduce.runner import missing_runs, play_runs
 from forks.experiments.reproduce.runs import DONE, Run, check_data
 from forks.experiments.reproduce.trade_off import draw_trade_off, trade_off_lines, trade_off_table
+from forks.files import write_atomically
 
 
 class Chapter(NamedTuple):
@@ -247,13 +248,13 @@ def write_report(records: Sequence[Record], output: Path, command: str) -> None:
             if chapter.draw is not None:
                 picture = io.BytesIO()
                 chapter.draw(own).savefig(picture, format="png")
-                _write_whole(output / f"{name}.png", picture.getvalue())
+                write_atomically(output / f"{name}.png", picture.getvalue())
                 blocks.append(Picture(chapter.title, f"{name}.png"))
             if chapter.tabular:
-                _write_whole(output / f"{name}.csv", chapter.tabulate(own, name).encode())
+                write_atomically(output / f"{name}.csv", chapter.tabulate(own, name).encode())
         blocks += failures(own, name)
-    _write_whole(output / "report.html", to_html(blocks, output).encode())
-    _write_whole(output / "report.md", to_markdown(blocks).encode())
+    write_atomically(output / "report.html", to_html(blocks, output).encode())
+    write_atomically(output / "report.md", to_markdown(blocks).encode())
 
 
 def _plan_chapter(name: str) -> Chapter:
@@ -262,13 +263,6 @@ def _plan_chapter(name: str) -> Chapter:
         "From a plan file. Mistakes in %: mean and deviation over permutations.",
         lambda records: plan_tables(records, name),
     )
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 def _last_of_each(records: Sequence[Record]) -> list[Record]:

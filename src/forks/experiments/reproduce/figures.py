@@ -12,7 +12,7 @@ from forks.experiments.reproduce.runs import DONE
 try:
     from matplotlib.figure import Figure as Figure
 except ModuleNotFoundError as error:
-    needed = "the report draws with matplotlib: pip install 'forks[plot]'"
+    needed = "the report draws with matplotlib: pip install 'forks-learn[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 _COLOURS = {

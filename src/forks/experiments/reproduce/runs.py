@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from forks import learners
+from forks import __version__, learners
 from forks.datasets.folder import (
     describe,
     names,
@@ -124,7 +123,7 @@ def play(run: Run) -> Record:
 
 
 def _made_with() -> Record:
-    return {"forks": version("forks"), **environment(), "machine": platform.machine()}
+    return {"forks": __version__, **environment(), "machine": platform.machine()}
 
 
 def _decompose(run: Run) -> Record:

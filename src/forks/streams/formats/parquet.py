@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"Parquet files such as {path} need pyarrow: pip install 'forks[arrow]'"
+            f"Parquet files such as {path} need pyarrow: pip install 'forks-learn[arrow]'"
         ) from error
     with _as_stream_error(f"{path} is not a Parquet file, or is damaged"):
         file = ParquetFile(path)
