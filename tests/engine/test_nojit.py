@@ -69,7 +69,7 @@ for learner in (
 
 for size in (1e3, 1e150):  # log-odds beyond what exp can take
     engine = engine_run(Adaptive(loss=Logistic(), buffer=24), X, y)[1]
-    engine.learner.view(engine.memory).theta[:] *= size
+    engine.learner.view(engine.memory).newton.theta[:] *= size
     assert np.isfinite(engine.predict(X)).all()
 
 with np.errstate(over="ignore"):  # the generator counts modulo 2^64

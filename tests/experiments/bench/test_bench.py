@@ -220,7 +220,7 @@ def test_endurance_would_see_what_rounding_can_do():
         runner.learn(X, y.reshape(-1, 1))
         runner.look()
         assert runner.ratios[0] > 0.0
-    default.engine.learner.view(default.engine.memory).P.d[0] = 0.0
+    default.engine.learner.view(default.engine.memory).newton.P.d[0] = 0.0
     view = sketched.engine.learner.view(sketched.engine.memory)
     view.hot.roots[0, 0] = 0.0
     for runner in (default, sketched):
