@@ -1,5 +1,6 @@
 """Imports go downwards only: the contracts in pyproject.toml hold."""
 
+import ast
 import subprocess
 import sysconfig
 import tomllib
@@ -34,3 +35,37 @@ def test_every_learner_has_an_oracle_of_its_name():
         for room in ("learners", "oracles")
     )
     assert learners - oracles == {"catalogue", "projectron_pp"}  # an option of `projectron`
+
+
+def sources():
+    return sorted((ROOT / "src/forks").rglob("*.py"))
+
+
+def imported(path):
+    """Dotted names that a file imports from the package, names from modules included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_private_modules_and_names_are_imported_only_in_their_own_package():
+    outside = []
+    for path in sources():
+        package = ("forks", *path.relative_to(ROOT / "src/forks").parts[:-1])
+        for name in imported(path):
+            parts = name.split(".")
+            private = [i for i, part in enumerate(parts) if part[0] == "_" and part[:2] != "__"]
+            if (
+                parts[0] == "forks"
+                and private
+                and package[: private[0]] != tuple(parts[: private[0]])
+            ):
+                outside.append((str(path.relative_to(ROOT)), name))
+    assert not outside
+
+
+def test_no_file_is_too_long():
+    lines = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources()}
+    assert not {name: n for name, n in lines.items() if n > 450}
