@@ -345,7 +345,7 @@ def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer, monkeypatch):
 def P_of_oracle(engine, oracle):
     """The inverse of the oracle's A, for values of the kernel in the engine's order."""
     m = int(state_of(engine).map.sizes[LANDMARKS])
-    ours = state_of(engine).landmarks.columns[:, :m].T
+    ours = state_of(engine).map.points.columns[:, :m].T
     distances = np.abs(ours[:, None, :] - oracle.landmarks[None, :, :]).sum(axis=2)
     order = np.argmin(distances, axis=1)
     assert sorted(order) == list(range(m))
