@@ -5,7 +5,7 @@ import signal
 import pytest
 from hypothesis import settings
 
-from forks.datasets.folder import load
+from forks.datasets import load
 
 # A first call compiles for seconds: hypothesis must not take that for slowness.
 # `make test` asks the same each time; `make fuzz` takes the other profile and asks anew.

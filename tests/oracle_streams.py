@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine import Engine
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import oracle_streams
-from forks.datasets.folder import load
+from forks.datasets import load
 from forks_against_oracle import engine_run
 from oracle_streams import made_up, real
 

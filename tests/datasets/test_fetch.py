@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from typer.testing import CliRunner
 
+from forks import datasets
 from forks.cli import main
-from forks.datasets import folder as datasets
-from forks.datasets import registry as _registry
-from forks.datasets.fetch import DigestError, fetch
+from forks.datasets import DataFile, DigestError, fetch
+from forks.datasets.registry import REGISTRY
 
 TEXT = "".join(f"{1 if i % 2 else -1} 1:{i} 8:{i * i}\n" for i in range(20_000)).encode()
 
@@ -80,7 +80,7 @@ def enter(server, monkeypatch):
 
     def enter(served="cod-rna", **changes):
         host, port = server.server_address
-        file = _registry.DataFile(
+        file = DataFile(
             name="cod-rna.bz2",
             rows=20_000,
             sha256=hashlib.sha256(bz2.compress(TEXT)).hexdigest(),
@@ -89,7 +89,7 @@ def enter(server, monkeypatch):
         )
         entry = datasets.describe("cod-rna")
         changed = dataclasses.replace(entry, files=(dataclasses.replace(file, **changes),))
-        monkeypatch.setitem(_registry.REGISTRY, "cod-rna", changed)
+        monkeypatch.setitem(REGISTRY, "cod-rna", changed)
 
     enter()
     return enter

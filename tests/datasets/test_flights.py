@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from forks.datasets import folder as datasets
+from forks import datasets
 from forks.datasets.flights import FEATURES, keep_flights, read_flights
 from forks.streams import StreamError
 

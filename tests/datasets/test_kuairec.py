@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from forks.datasets import folder as datasets
+from forks import datasets
 from forks.datasets.kuairec import KuaiRec, read_kuairec
 from forks.streams import StreamError
 from made_up_kuairec import DAY_COLUMNS, MATRIX_COLUMNS, N_TAGS, VALUES, write_kuairec, write_table

@@ -24,7 +24,7 @@ from estimators.small_streams import (
     valued,
 )
 from forks import FORKSClassifier, OnlineKernelClassifier
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine.protocol import run, run_ahead, score_rows
 from forks.evaluate import Checkpoint, prequential
 from forks.evaluate.clock import play_small, warm_up

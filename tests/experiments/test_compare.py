@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from forks import OnlineKernelClassifier
 from forks.cli import main
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.experiments.compare import run_compare
 from forks.kernels import Gaussian
 from forks.learners.catalogue import CATALOGUE, Setting, find

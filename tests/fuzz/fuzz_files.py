@@ -1,10 +1,13 @@
-"""Fuzz all that reads files: `make fuzz`. Another target is a line in TARGETS."""
+"""Fuzz everything that reads files: `make fuzz`. Every format of the table is a target.
+
+The valid files to start from are the format's own example, and those that are here for it.
+"""
 
 import datetime
 import decimal
 import io
 import random
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +19,12 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from forks.streams import open_stream, read_columns
+from forks.streams.formats import FORMATS, Format
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(3)
 LABELS = np.arange(12.0) % 3 - 1
 
 
-@cache
 def _libsvm_seeds():
     dense, thin = io.BytesIO(), io.BytesIO()
     dump_svmlight_file(ROWS, LABELS, dense, zero_based=False)
@@ -31,24 +34,27 @@ def _libsvm_seeds():
     return [("dense.libsvm", dense.getvalue()), ("thin", thin.getvalue()), ("odd.txt", odd)]
 
 
-@cache
-def _csv_seeds():
+def _plain_table(delimiter):
     lines = ["a,b,c,y", *(",".join(map(str, [*x, y])) for x, y in zip(ROWS, LABELS, strict=True))]
-    plain = "\n".join(lines) + "\n"
+    return ("\n".join(lines) + "\n").replace(",", delimiter).encode()
+
+
+def _csv_seeds():
     quoted = '"a","b, c","d ""e""",y\r\n' + '1,"2","3 ",-1\r\n"4",5,6e3,1\r\n\r\n7,8,9,1'
     named = "größe,名前,y\n1,2,3\n4.5,-6,7\n"
-    single = "y\n1\n2\n"
     return [
-        ("plain.csv", plain.encode()),
-        ("tabs.tsv", plain.replace(",", "\t").encode()),
+        ("plain.csv", _plain_table(",")),
         ("quoted.csv", quoted.encode()),
         ("named.csv", b"\xef\xbb\xbf" + named.encode()),
-        ("single.csv", single.encode()),
-        ("bare.csv", plain.partition("\n")[2].encode()),
+        ("single.csv", b"y\n1\n2\n"),
+        ("bare.csv", _plain_table(",").partition(b"\n")[2]),
     ]
 
 
-@cache
+def _tsv_seeds():
+    return [("plain.tsv", _plain_table("\t"))]
+
+
 def _parquet_seeds():
     n = 40
     rng = np.random.default_rng(1)
@@ -100,14 +106,14 @@ def _check(chunks):
         assert np.isfinite(y).all()
 
 
-def _read_libsvm(path: Path, rng: random.Random) -> None:
-    n_features = rng.choice((None, None, 3, 500))
-    dense = rng.choice((None, None, False))
-    _check(open_stream(path, n_features=n_features, dense=dense, chunk=rng.choice((1, 5, 1000))))
-
-
-def _read_table(path: Path, rng: random.Random) -> None:
+def _read(format: Format, path: Path, rng: random.Random) -> None:
     chunk = rng.choice((1, 5, 1000))
+    if format.columns is None:
+        options = {
+            name: rng.choice(values) for name, values in OPTIONS.get(format.name, {}).items()
+        }
+        _check(open_stream(path, chunk=chunk, **options))
+        return
     kind = path.name.split(".")[0]
     match rng.randrange(4):
         case _ if kind == "bare":
@@ -116,32 +122,50 @@ def _read_table(path: Path, rng: random.Random) -> None:
             names = ["text", "gaps", "y"] if kind == "others" else ["y"]
             for part in read_columns(path, names, chunk=chunk):
                 assert len({len(values) for values in part.values()}) == 1
-        case 2 if kind in ("plain", "tabs", "numbers"):
+        case 2 if kind in ("example", "plain", "numbers"):
             _check(open_stream(path, target="y", features=["b", "a"], chunk=chunk))
         case _:
             _check(open_stream(path, target="y", chunk=chunk))
 
 
-TARGETS = (
-    Target(
-        "libsvm",
-        _libsvm_seeds,
-        _read_libsvm,
+# What is known of some formats besides their examples: files, tokens, options of the reader.
+SEEDS = {
+    "libsvm": _libsvm_seeds,
+    "csv": _csv_seeds,
+    "tsv": _tsv_seeds,
+    "parquet": _parquet_seeds,
+}
+TOKENS = {
+    "libsvm": (b"1:1", b" 0:1", b" 3:1 2:1", b" 7:", b" :7", b" qid:1", b" 1:1:1", b"\n\n+1 "),
+    "csv": (b"a,", b",y", b',"1\n2",', b'"1"2', b",,", b"\n,\n", b"y,y,"),
+    "tsv": (b"a\t", b"\ty", b'\t"1\n2"\t', b"\t\t", b"\n\t\n"),
+    "parquet": (b"PAR1", b"PARE", b"y"),
+}
+OPTIONS = {"libsvm": {"n_features": (None, None, 3, 500), "dense": (None, None, False)}}
+
+
+def target_of(format: Format) -> Target:
+    """Return the target that reads damaged files of a format."""
+
+    @cache
+    def seeds():
+        example = (f"example{format.endings[0]}", format.example())
+        return [example, *SEEDS.get(format.name, list)()]
+
+    return Target(
+        format.name,
+        seeds,
+        partial(_read, format),
         ValueError,
-        tokens=(b"1:1", b" 0:1", b" 3:1 2:1", b" 7:", b" :7", b" qid:1", b" 1:1:1", b"\n\n+1 "),
-        packs=True,
-    ),
-    Target(
-        "csv",
-        _csv_seeds,
-        _read_table,
-        ValueError,
-        tokens=(b"a,", b",y", b',"1\n2",', b'"1"2', b",,", b"\n,\n", b"y,y,"),
-        packs=True,
-    ),
-    Target("parquet", _parquet_seeds, _read_table, ValueError, tokens=(b"PAR1", b"PARE", b"y")),
-    MODELS,
-)
+        tokens=TOKENS.get(format.name, ()),
+        packs=format.text,
+    )
+
+
+def targets() -> list[Target]:
+    """Return what is fuzzed: every format of the table, and model files."""
+    return [*map(target_of, FORMATS.values()), MODELS]
+
 
 if __name__ == "__main__":
-    main(TARGETS, __file__)
+    main(targets(), __file__)

@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the Parquet reader needs it")
 
-from fuzz_files import TARGETS
+from fuzz_files import targets
 from fuzzing import Finding, Target, fuzz
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 def test_readers_refuse_damaged_files_clearly(target, tmp_path):
     counts = fuzz(target, 700, seed=1, folder=tmp_path)
     assert counts.inputs == counts.accepted + counts.refused == 700
@@ -21,7 +21,7 @@ def test_readers_refuse_damaged_files_clearly(target, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 def test_whole_files_are_read(target, tmp_path):
     for name, raw in target.seeds():
         path = tmp_path / name

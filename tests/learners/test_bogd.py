@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks import oracles
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import BOGD
 from forks.losses import Hinge, SquaredError

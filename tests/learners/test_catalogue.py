@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
-from forks.datasets.folder import names, read
+from forks.datasets import names, read
 from forks.engine import Engine
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import __all__ as exported

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from compiled import njit
 from forks import oracles
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine import MENDS, Engine, rows_from, take
 from forks.engine.blocks import padded
 from forks.features.fourier import Frequencies, draw, write_fourier_features

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from forks import oracles
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine import Engine
 from forks.kernels import Gaussian, Laplacian, kernel_block
 from forks.learners import FORKS

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks import oracles
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine import Engine
 from forks.features.nystrom import nystrom_map
 from forks.kernels import Gaussian, Laplacian, Polynomial

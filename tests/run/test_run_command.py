@@ -1,7 +1,6 @@
 """`forks run`, `forks predict` and `forks info` on files of one's own."""
 
 import csv
-import hashlib
 import json
 import os
 import signal
@@ -18,7 +17,6 @@ import forks
 from forks.cli import main
 from forks.estimators.saving import read
 from forks.learners.catalogue import CATALOGUE
-from forks.streams.tables import InputFile
 from oracle_streams import made_up
 
 X, Y = made_up(400, 3, 0)
@@ -86,23 +84,6 @@ def test_libsvm_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
     assert {line[1] for line in lines[1:]} == {"-1", "1"}
     np.testing.assert_array_equal([float(line[2]) for line in lines[1:]], scores)
     np.testing.assert_array_equal(forks.load(model).predict(X), plain.predict(X))
-
-
-def test_text_columns_are_hashed_as_documented(csv_file):
-    with InputFile(str(csv_file), label="label", hash_bits=3) as file:
-        (rows,) = file.chunks()
-    assert file.input.numbers == ("a", "b", "c")
-    assert file.input.categorical == ("colour",)
-    np.testing.assert_array_equal(rows.X[:, :3], X)
-    for x, colour in zip(rows.X[:, 3:], COLOURS, strict=True):
-        digest = hashlib.blake2b(f"colour={colour}".encode(), digest_size=8).digest()
-        number = int.from_bytes(digest, "little")
-        expected = np.zeros(8)
-        expected[number % 8] = 1.0 if number >= 2**63 else -1.0
-        np.testing.assert_array_equal(x, expected)
-    with InputFile(str(csv_file), label="label", hash_bits=12) as file:  # wide: sparse
-        (wide,) = file.chunks()
-    assert wide.X.nnz <= 4 * 400
 
 
 def test_a_model_reads_later_files_as_the_first(csv_file, tmp_path):

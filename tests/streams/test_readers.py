@@ -24,7 +24,7 @@ from forks.streams import (
     read_libsvm,
     read_parquet,
 )
-from forks.streams.formats.files import TextFile
+from forks.streams.files import TextFile
 
 PACKERS = {
     "": bytes,

@@ -182,7 +182,7 @@ def list_data() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from forks.datasets.folder import at_hand, describe, names
+    from forks.datasets import at_hand, describe, names
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("", "rows", "features", "task", "at hand", "licence"):
@@ -205,8 +205,7 @@ def fetch_data(
 ) -> None:
     """Fetch data sets and check their digests."""
     with failures_in_one_line(bad_input=2):
-        from forks.datasets.fetch import fetch
-        from forks.datasets.folder import describe
+        from forks.datasets import describe, fetch
 
         for name in names:  # all of them, before the first is fetched
             describe(name)

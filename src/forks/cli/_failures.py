@@ -7,6 +7,12 @@ from pathlib import Path
 import typer
 
 _PICTURES = (".pdf", ".png", ".svg")
+# Parameters that errors of the library name, as options.
+_OPTIONS = {
+    "format=": "--format",
+    "n_features=": "--features",
+    "missing='zero'": "--missing zero",
+}
 
 
 @contextmanager
@@ -17,7 +23,10 @@ def failures_in_one_line(bad_input: int = 1, missing_file: int = 1) -> Iterator[
     except BrokenPipeError:  # `| head` has seen enough: typer ends quietly
         raise
     except (OSError, ImportError, ValueError) as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        message = " ".join(str(error).split())
+        for parameter, option in _OPTIONS.items():
+            message = message.replace(parameter, option)
+        typer.echo(f"Error: {message}", err=True)
         if isinstance(error, FileNotFoundError):
             raise typer.Exit(missing_file) from None
         raise typer.Exit(bad_input if isinstance(error, ValueError) else 1) from None

@@ -10,15 +10,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from forks.cli._failures import check_picture, failures_in_one_line
 
 _FILE = typer.Argument(
-    metavar="FILE", help="LIBSVM format, .csv, .tsv or .parquet, compressed or not; - for stdin."
+    metavar="FILE", help="{endings}; others are LIBSVM. Text may be compressed. - for stdin."
 )
-_FORMAT = typer.Option(
-    metavar="FORMAT", help="libsvm, csv, tsv or parquet. [default: by the file's name]"
-)
+_FORMAT = typer.Option(metavar="FORMAT", help="{formats}. [default: by the file's name]")
+
+
+class _FormatsInHelp(TyperCommand):
+    """Writes the table of formats into its help; only then, as importing it takes a second."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from forks.streams.formats import FORMATS
+
+        endings = ", ".join(end for known in FORMATS.values() for end in known.endings)
+        params: list[Any] = self.params
+        for param in params:
+            if param.help in (_FILE.help, _FORMAT.help):
+                param.help = param.help.format(endings=endings, formats=", ".join(FORMATS))
+        super().format_help(ctx, formatter)
 
 
 def _run(
@@ -110,7 +123,7 @@ def _run(
             raise ValueError("--resume needs --checkpoint, the folder to go on from")
         options = RunOptions(
             path=file,
-            format=_one_of("--format", format, ("libsvm", "csv", "tsv", "parquet")),
+            format=_known_format(format),
             label=label,
             features=features,
             categorical=tuple(categorical or ()),
@@ -151,7 +164,7 @@ def _predict(
         counted = predict(
             model,
             file,
-            format=_one_of("--format", format, ("libsvm", "csv", "tsv", "parquet")),
+            format=_known_format(format),
             output=output,
             write=lambda text: typer.echo(text, nl=False),
         )
@@ -178,9 +191,15 @@ def _info(
 
 def add_stream_commands(main: typer.Typer) -> None:
     """Add the three commands to the command line."""
-    main.command("run")(_run)
-    main.command("predict")(_predict)
+    main.command("run", cls=_FormatsInHelp)(_run)
+    main.command("predict", cls=_FormatsInHelp)(_predict)
     main.command("info")(_info)
+
+
+def _known_format(format: str | None) -> str | None:
+    from forks.streams.formats import FORMATS
+
+    return _one_of("--format", format, tuple(FORMATS))
 
 
 def _one_of(option: str, value: str | None, choices: tuple[str, ...]) -> str | None:

@@ -34,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forks.engine import Counter, entry, njit
+from forks.engine.checks import one_of, whole
 from forks.files import replacing
-from forks.streams.formats.files import Chunk, PathLike, StreamError, check_count, existing
-from forks.streams.formats.readers import read_columns
+from forks.streams import Chunk, StreamError, read_columns
+from forks.streams.files import PathLike, existing
 
 FEATURES = (
     "sine of the time of day",
@@ -90,9 +91,8 @@ def read_flights(path: PathLike, *, target: str = "late", chunk: int = 10_000) -
     chunk : int
         Rows given at a time; the last chunk may be shorter.
     """
-    check_count("chunk", chunk)
-    if target not in ("late", "delay"):
-        raise ValueError(f"target must be 'late' or 'delay', got {target!r}")
+    whole("chunk", chunk, 1)
+    one_of("target", target, ("late", "delay"))
     path = existing(path)
     rows = _kept_rows(path, chunk) if path.suffix == ".flights" else _rows(path, chunk)
     return _encoded(rows, target)
@@ -203,7 +203,7 @@ def keep_flights(path: PathLike, folder: PathLike) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(kept) as out:
             for flights in _rows(path, 50_000):
-                flights.tofile(out)
+                out.write(flights.tobytes())
     return kept
 
 

@@ -34,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forks.engine import Counter, Matrix, Vector
-from forks.streams.formats.files import Chunk, PathLike, StreamError, check_count, existing
-from forks.streams.formats.readers import read_columns
+from forks.engine.checks import whole
+from forks.streams import Chunk, StreamError, read_columns
+from forks.streams.files import PathLike, existing
 
 MATRIX = "small_matrix.csv"
 USERS = "user_features.csv"
@@ -76,7 +77,7 @@ def read_kuairec(folder: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
     chunk : int
         Rows given at a time; the last chunk may be shorter.
     """
-    check_count("chunk", chunk)
+    whole("chunk", chunk, 1)
     folder = Path(folder)
     return KuaiRec(*(folder / name for name in (MATRIX, USERS, VIDEOS, DAYS))).chunks(chunk)
 
@@ -106,7 +107,7 @@ class KuaiRec:
 
     def chunks(self, chunk: int) -> Iterator[Chunk]:
         """Return chunks (X, y)."""
-        check_count("chunk", chunk)
+        whole("chunk", chunk, 1)
         for start in range(0, len(self), chunk):
             part = slice(start, start + chunk)
             parts = [

@@ -23,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from scipy.sparse import issparse
 
-from forks.datasets.folder import published_orders, read
+from forks.datasets import published_orders, read
 from forks.engine import Counter, one_thread
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators.bandwidth import median_distance
@@ -83,7 +83,7 @@ def run_compare(
     Parameters
     ----------
     data : str
-        A name that `forks.datasets.folder` knows, or a file that its `read` takes.
+        A name that `forks.datasets` knows, or a file that its `read` takes.
     methods : sequence of str
         Names of the catalogue.
     budget : int, default 50, or 100 above 10,000 rows

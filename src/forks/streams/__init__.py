@@ -1,21 +1,21 @@
-"""Streams: generated ones, files of any length, and the benchmark data sets."""
+"""Streams of rows: from files of any length, from memory, and generated.
 
-from forks.streams.formats.readers import (
-    StreamError,
-    open_stream,
-    read_arrays,
-    read_columns,
-    read_csv,
-    read_libsvm,
-    read_parquet,
-)
+`readers` chooses the format of a file, `formats` has a file for each, `files` what they share.
+`tables` turns files into the rows that the command line learns. `synthetic` generates streams.
+"""
+
+from forks.streams.files import Chunk, StreamError
+from forks.streams.formats import read_csv, read_libsvm, read_parquet
+from forks.streams.readers import open_labelled, open_stream, read_arrays, read_columns
 from forks.streams.synthetic import adversarial, drift_rows, drifting
 
 __all__ = [
+    "Chunk",
     "StreamError",
     "adversarial",
     "drift_rows",
     "drifting",
+    "open_labelled",
     "open_stream",
     "read_arrays",
     "read_columns",

@@ -1,4 +1,4 @@
-"""Streams made by the machine: a drifting nonlinear concept, and the paper's adversarial game."""
+"""Generated streams: a drifting nonlinear concept, and the adversarial game of the paper."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forks.engine import Counter, Matrix, Vector
+from forks.engine.checks import whole
 
 _BLOCK = 1_000  # rows made at a time, so that no bit of the stream depends on the chunk size
 _SAMPLE = 10_000  # rows that set a concept's threshold
@@ -35,13 +36,11 @@ def drifting(
     seed : int
         The stream is a function of the seed and of the sizes above, not of `chunk`.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     """
     for name, value in (("n_features", n_features), ("n_concepts", n_concepts), ("chunk", chunk)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    if n_rows < 0:
-        raise ValueError(f"n_rows must not be negative, got {n_rows}")
+        whole(name, value, 1)
+    whole("n_rows", n_rows, 0)
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be between 0 and 1, got {noise}")
     return _rechunked(_blocks(n_rows, n_features, n_concepts, noise, seed), n_rows, chunk)
@@ -59,16 +58,14 @@ def adversarial(
     repeats: int = 10,
     order: Counter | None = None,
 ) -> tuple[Matrix, Vector]:
-    """Return the adversarial game of the paper: each point again and again, every other one lying.
+    """Return the adversarial game of the paper: points repeated, labels of every other one flipped.
 
     Block j, counted from 1, repeats the row order[j - 1] `repeats` times; in the even blocks the
     label is multiplied by -1. The default order is that of the rows.
     """
     rows = np.arange(X.shape[0]) if order is None else np.asarray(order)
-    if not 0 <= n_blocks <= len(rows):
-        raise ValueError(f"n_blocks must be between 0 and {len(rows)}, the points, got {n_blocks}")
-    if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, got {repeats}")
+    whole("n_blocks", n_blocks, 0, len(rows), "the number of points")
+    whole("repeats", repeats, 1)
     blocks = np.repeat(np.arange(n_blocks), repeats)
     signs = np.where(blocks % 2 == 0, 1.0, -1.0)
     return X[rows[blocks]], y[rows[blocks]] * signs

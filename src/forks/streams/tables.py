@@ -1,39 +1,26 @@
-"""Rows of files of any kind, or of standard input, as the command line reads them, in one pass.
+"""Files of any format, or standard input, as the rows that the command line learns, in one pass.
 
-An `Input` tells how a file becomes rows and labels: it is made from the first chunk (the first
-look), stands in the files of models that learned from it, and reads later files alike.
+An `Input` describes how a file becomes rows and labels. It is made from the first chunk, is saved
+with the models that learned from it, and later files are read like the first.
 
-Columns of a table that hold text are categorical: they are hashed together into 2^hash_bits
-columns behind the numbers. The value v of the column c has its place and sign from the hash h =
-BLAKE2b("c=v" in UTF-8, 8 bytes, as a little-endian integer): +1 or -1, by the top bit of h, is
-added to the column h mod 2^hash_bits.
+Columns of text are categorical: the values of a row are hashed together into 2^hash_bits columns
+behind the numbers, by scikit-learn's `FeatureHasher`, value v of column c as the text "c=v".
 """
 
-import hashlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction import FeatureHasher
 
-from forks.engine import Matrix, Vector
-from forks.streams.formats.csv import open_text_table
-from forks.streams.formats.files import (
-    StandardInput,
-    StreamError,
-    TextFile,
-    check_columns,
-    existing,
-)
-from forks.streams.formats.files import ending as ending_of
-from forks.streams.formats.libsvm import largest_index, libsvm_chunks
-from forks.streams.formats.parquet import parquet_columns, parquet_names
+from forks.engine import Vector
+from forks.streams.files import STANDARD_INPUT, StreamError, check_columns, existing
+from forks.streams.formats import FORMATS, format_of
 
-STANDARD_INPUT = "-"
-FORMATS = ("libsvm", "csv", "tsv", "parquet")
 MISSING = ("error", "zero")
 _DENSE = 1024  # columns: wider rows of hashed tables are sparse
 
@@ -44,7 +31,8 @@ class Input:
 
     Attributes
     ----------
-    format : {"libsvm", "csv", "tsv", "parquet"}
+    format : str
+        A name of `forks.streams.formats.FORMATS`.
     n_features : int
         Width of the rows.
     label : str or None
@@ -52,11 +40,11 @@ class Input:
     numbers, categorical : tuple of str
         Columns of the features, of a table.
     hash_bits : int
-        Width of the hashed columns is two to this power.
+        Categorical columns are hashed into two to this power columns.
     missing : {"error", "zero"}
-        What an empty cell among numbers stands for.
+        What an empty cell among numbers means.
     numeric_labels : bool
-        Are labels numbers, or text?
+        Whether labels are numbers, or text.
     """
 
     format: str
@@ -81,16 +69,17 @@ class Input:
             made = cls(**{**given, **lists})
         except (TypeError, KeyError) as error:
             raise ValueError(f"the description of the input is wrong: {error}") from None
-        names = (*made.numbers, *made.categorical)
-        width = len(made.numbers) + (2**made.hash_bits if made.categorical else 0)
         fits = (
-            made.format in FORMATS
+            type(made.format) is str
+            and made.format in FORMATS
             and made.missing in MISSING
-            and type(made.hash_bits) is int
+            and type(made.n_features) is type(made.hash_bits) is int
             and 0 <= made.hash_bits <= 24
-            and all(type(name) is str for name in names)
-            and (made.format == "libsvm" or made.n_features == width)
+            and all(type(name) is str for name in (*made.numbers, *made.categorical))
         )
+        if fits and FORMATS[made.format].columns is not None:
+            hashed = 2**made.hash_bits if made.categorical else 0
+            fits = made.n_features == len(made.numbers) + hashed
         if not fits:
             raise ValueError("the description of the input is wrong")
         return made
@@ -103,12 +92,6 @@ class Labelled(NamedTuple):
     y: np.ndarray | None  # numbers or text; None if the file has no labels
 
 
-def format_of(path: str) -> str:
-    """Return the format that a file's name stands for."""
-    ending = ending_of(Path(path))
-    return {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(ending, "libsvm")
-
-
 class InputFile:
     """A file, or "-" for standard input, read once from its beginning; for use in a `with`.
 
@@ -116,19 +99,19 @@ class InputFile:
     ----------
     path : str
     known : Input, optional
-        Read like this, as an earlier file. Without it, the first chunk tells.
+        Read the file like an earlier one. Without it, the first chunk decides.
     format : str, optional
         Needed for standard input; else by the file's name.
     label : str, optional
         Column of the labels; the last one by default.
     features : int, optional
-        Width of rows in LIBSVM format; without it a file is read twice.
+        Width of the rows of a format without columns; without it, LIBSVM files are read twice.
     categorical : tuple of str
-        Columns to hash although all of the first look are numbers.
+        Columns to hash even if all their cells in the first chunk are numbers.
     hash_bits, missing
         See `Input`.
     chunk : int
-        Rows at a time, and of the first look.
+        Rows in a chunk, and thus in the first one, which decides.
     """
 
     def __init__(
@@ -152,21 +135,22 @@ class InputFile:
         self._categorical = categorical
         self._hash_bits = hash_bits
         self._missing = missing
-        self._features = features
+        self._features = features if known is None else known.n_features
         self._stack = ExitStack()
-        self._row = 0  # rows given so far
-        if known is not None:
-            self.format = known.format if format is None else format
-        elif format is None and path == STANDARD_INPUT:
-            raise ValueError("standard input needs --format: libsvm, csv or tsv")
-        else:
-            self.format = format or format_of(path)
-        if path == STANDARD_INPUT and self.format == "parquet":
-            raise ValueError("Parquet cannot be read from standard input")
+        self._row = 0  # rows returned so far
+        if format is None and known is not None:
+            format = known.format
+        self.format = format_of(path, format)
         if path != STANDARD_INPUT:
             existing(path)
-        if known is not None and (known.format == "libsvm") != (self.format == "libsvm"):
-            raise ValueError(f"{self.name} is {self.format}, but the model learned {known.format}")
+        if known is not None and self._is_table != (FORMATS[known.format].columns is not None):
+            raise ValueError(
+                f"{self.name} is {self.format.name}, but the model learned {known.format}"
+            )
+
+    @property
+    def _is_table(self) -> bool:
+        return self.format.columns is not None
 
     def __enter__(self) -> "InputFile":
         return self
@@ -174,48 +158,29 @@ class InputFile:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
-    def _text(self) -> TextFile:
-        file = StandardInput() if self.path == STANDARD_INPUT else TextFile(Path(self.path))
-        return self._stack.enter_context(file)
-
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
-        if self.format == "libsvm":
-            yield from self._libsvm()
+        if self.format.columns is None:
+            rows = self.format.read(self.path, n_features=self._features, chunk=self.chunk)
+            for X, y in self._stack.enter_context(closing(rows)):
+                if self.input is None:
+                    self.input = Input(format=self.format.name, n_features=X.shape[1])
+                yield Labelled(X, y)
             return
-        if self.format == "parquet":
-            names = parquet_names(Path(self.path))
-            tables = parquet_columns(Path(self.path), names, self.chunk)
-        else:
-            delimiter = "\t" if self.format == "tsv" else ","
-            names, tables = open_text_table(self._text(), delimiter, self.chunk)
-        for table in tables:
+        tables = self.format.columns(self.path, None, self.chunk)
+        for table in self._stack.enter_context(closing(tables)):
             if self.input is None:
-                self.input = self._look(names, table)
+                self.input = self._look(table)
             elif self._row == 0:
-                check_columns(
-                    Path(self.name), [*self.input.numbers, *self.input.categorical], names
-                )
+                wanted = [*self.input.numbers, *self.input.categorical]
+                check_columns(Path(self.name), wanted, list(table))
             labelled = self._encoded(self.input, table)
             self._row += labelled.X.shape[0]
             yield labelled
 
-    def _libsvm(self) -> Iterator[Labelled]:
-        width = self.input.n_features if self.input is not None else self._features
-        if width is None:
-            if self.path == STANDARD_INPUT:
-                raise ValueError(
-                    "LIBSVM rows from standard input need --features, the largest index: "
-                    "a file can be read twice to find it, a pipe cannot"
-                )
-            width = largest_index(Path(self.path))
-        if self.input is None:
-            self.input = Input(format="libsvm", n_features=width)
-        for X, y in libsvm_chunks(self._text(), width, self.chunk, None):
-            yield Labelled(X, y)
-
-    def _look(self, names: list[str], table: dict[str, Any]) -> Input:
+    def _look(self, table: dict[str, Any]) -> Input:
         """Decide on the columns by the first chunk."""
+        names = list(table)
         label = self._label or names[-1]
         categorical, bits = self._categorical, self._hash_bits
         check_columns(Path(self.name), [label, *categorical], names)
@@ -227,7 +192,7 @@ class InputFile:
         text = [name for name in features if name in categorical or not _is_numeric(table[name])]
         numbers = tuple(name for name in features if name not in text)
         return Input(
-            format=self.format,
+            format=self.format.name,
             n_features=len(numbers) + (2**bits if text else 0),
             label=label,
             numbers=numbers,
@@ -275,7 +240,7 @@ class InputFile:
         if empty.any():
             if missing == "error":
                 at = int(np.argmax(empty))
-                raise self._fault(at, name, "the cell is empty (--missing zero takes it for 0)")
+                raise self._fault(at, name, "the cell is empty (missing='zero' takes it for 0)")
             values[empty] = 0.0
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -301,7 +266,7 @@ def _texts(column: Any) -> np.ndarray:
 
 
 def _is_numeric(column: Any) -> bool:
-    """Are all cells numbers, or empty, and one of them at least a number?"""
+    """Return whether all cells are numbers or empty, and at least one is a number."""
     if column.dtype.kind in "biuf":
         return True
     texts = _texts(column)
@@ -310,20 +275,6 @@ def _is_numeric(column: Any) -> bool:
 
 
 def _hashed(table: dict[str, Any], known: Input) -> Any:
-    width = 2**known.hash_bits
-    n = len(table[known.categorical[0]])
-    places = np.empty((n, len(known.categorical)), np.int64)
-    signs: Matrix = np.empty(places.shape)
-    for j, name in enumerate(known.categorical):
-        values, inverse = np.unique(_texts(table[name]), return_inverse=True)
-        hashes = [_hash(f"{name}={value}") for value in values]
-        places[:, j] = np.array([h % width for h in hashes])[inverse]
-        signs[:, j] = np.array([1.0 if h >> 63 else -1.0 for h in hashes])[inverse]
-    rows = np.repeat(np.arange(n), places.shape[1])
-    hashed = sparse.coo_array((signs.ravel(), (rows, places.ravel())), shape=(n, width)).tocsr()
-    hashed.sum_duplicates()
-    return hashed
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    columns = [np.char.add(f"{name}=", _texts(table[name])) for name in known.categorical]
+    hasher = FeatureHasher(2**known.hash_bits, input_type="string")
+    return hasher.transform(zip(*(column.tolist() for column in columns), strict=True))

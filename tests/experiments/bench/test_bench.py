@@ -12,7 +12,7 @@ from rich.console import Console
 
 pytest.importorskip("forks.experiments.bench", reason="the benchmark needs matplotlib")
 
-from forks.datasets.folder import load
+from forks.datasets import load
 from forks.experiments.bench import _runner, c_loop, compilation, passes, stationary
 from forks.experiments.bench._clock import best_times, slope_of_upper_half
 from forks.experiments.bench._data import Stream

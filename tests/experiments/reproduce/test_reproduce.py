@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
 
 from forks.cli import main
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.experiments.reproduce import command, plans
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, FLOORED, plain_name, printed
 from forks.experiments.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
 
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.experiments.reproduce.agreement import comparisons
 from forks.experiments.reproduce.command import write_report
 from forks.experiments.reproduce.records import RecordFile

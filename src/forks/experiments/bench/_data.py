@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks import oracles
-from forks.datasets.folder import load
+from forks.datasets import load
 from forks.engine import Engine, Matrix, Vector
 from forks.engine.random import choose
 from forks.experiments.bench._record import Missing

@@ -9,7 +9,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
 from forks import FORKSClassifier
-from forks.datasets.folder import order
+from forks.datasets import order
 from forks.engine import Engine, Vector
 from forks.experiments.bench._clock import Contender, best_times
 from forks.experiments.bench._data import SEED, Stream, new_engine, shuffled

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forks.datasets.folder import load, permutations
+from forks.datasets import load, permutations
 from forks.engine import Engine, Learner
 from forks.experiments.bench._data import Stream
 from forks.experiments.bench._effort import Effort

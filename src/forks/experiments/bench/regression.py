@@ -12,9 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from forks import FORKSRegressor
-from forks.datasets import folder as datasets
-from forks.datasets.flights import read_flights
+from forks import FORKSRegressor, datasets
 from forks.engine import Matrix, Vector
 from forks.experiments.bench._data import SEED, shuffled
 from forks.experiments.bench._effort import Effort
@@ -82,7 +80,7 @@ def _flights(n_rows: int) -> _Problem:
         (path,) = datasets.paths("flights-3m")
     except FileNotFoundError as error:
         raise Missing("the data set flights-3m is not at hand") from error
-    chunks = islice(read_flights(path, target="delay", chunk=10_000), -(-n_rows // 10_000))
+    chunks = islice(datasets.read_flights(path, target="delay", chunk=10_000), -(-n_rows // 10_000))
     X, y = (np.concatenate(part)[:n_rows] for part in zip(*chunks, strict=True))
     return _Problem(X, y, min(5_000, n_rows // 2))
 

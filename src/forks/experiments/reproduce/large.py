@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from forks.datasets.folder import describe
+from forks.datasets import describe
 from forks.experiments.reproduce.runs import Run
 
 FLIGHTS_BANDWIDTH = 2.5  # near the median distance of the first rows; see `flights`

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from forks.datasets.folder import describe, names
+from forks.datasets import describe, names
 from forks.experiments.reproduce.plans import EXPERIMENTS
 from forks.experiments.reproduce.runs import Run
 
@@ -123,7 +123,7 @@ def _data(path: Path, where: str, data: Any) -> str:
     if not isinstance(data, str):
         raise PlanError(f"{path}, {where}: data must be a name or a path, got {data!r}")
     if data in names(None):
-        if describe(data).format == "table":
+        if describe(data).read is None:
             raise PlanError(f"{path}, {where}: {data} is no data set that can be loaded whole")
         return data
     file = (path.parent / data).resolve()

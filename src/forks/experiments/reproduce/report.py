@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks.datasets.folder import describe, names
+from forks.datasets import describe, names
 from forks.experiments.reproduce.document import Block, Bullets, Heading, Paragraph, Table
 from forks.experiments.reproduce.paper import WITHOUT_CHANCE, Printed, authors_bandwidth, printed
 from forks.experiments.reproduce.plans import EXTRA_RANKS, GRID

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from forks import __version__, learners
-from forks.datasets.folder import (
+from forks.datasets import (
     describe,
     names,
     order,
@@ -31,8 +31,7 @@ from forks.experiments.reproduce.records import Record
 from forks.kernels import Gaussian
 from forks.linalg import TISVD, RandomizedSVD
 from forks.losses import Hinge, Logistic, SquaredHinge
-from forks.streams import adversarial
-from forks.streams.formats.files import Chunk
+from forks.streams import Chunk, adversarial
 
 _PRESETS = ("as_published", "as_released")
 DONE, FAILED = "done", "failed"

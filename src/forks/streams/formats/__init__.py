@@ -1,1 +1,58 @@
-"""File formats of streams: one file each."""
+"""File formats, one file each, and the table of them.
+
+`open_stream`, `read_columns`, `forks run`, the help of the command line, the tests of all formats
+and the fuzzer read the table. A new format is a file here and a line in the table, or from outside
+the package a call of `register`.
+"""
+
+from pathlib import Path
+
+from forks.engine.checks import one_of
+from forks.streams.files import STANDARD_INPUT, PathLike, ending
+from forks.streams.formats._format import Format
+from forks.streams.formats.csv import CSV, TSV, read_csv
+from forks.streams.formats.libsvm import LIBSVM, read_libsvm
+from forks.streams.formats.parquet import PARQUET, read_parquet
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "format_of",
+    "read_csv",
+    "read_libsvm",
+    "read_parquet",
+    "register",
+]
+
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        LIBSVM,
+        CSV,
+        TSV,
+        PARQUET,
+    )
+}
+
+
+def register(format: Format) -> None:
+    """Add a format to the table; its name and its endings must be new."""
+    for known in FORMATS.values():
+        if known.name == format.name or set(known.endings) & set(format.endings):
+            raise ValueError(f"{format.name} has the name or an ending of the format {known.name}")
+    FORMATS[format.name] = format
+
+
+def format_of(path: PathLike, name: str | None = None) -> Format:
+    """Return the format called `name`, or without it the one that the file's name shows."""
+    if name is None and path != STANDARD_INPUT:
+        found = ending(Path(path))
+        # Published files in LIBSVM format have names such as a9a, german.numer and ijcnn1.t.
+        return next((known for known in FORMATS.values() if found in known.endings), LIBSVM)
+    if name is None:
+        text = [known.name for known in FORMATS.values() if known.text]
+        raise ValueError(f"standard input needs format=, one of {', '.join(text)}")
+    one_of("format", name, tuple(FORMATS))
+    if path == STANDARD_INPUT and not FORMATS[name].text:
+        raise ValueError(f"{name} cannot be read from standard input")
+    return FORMATS[name]

@@ -7,24 +7,27 @@ also finds the row and the column of a fault.
 import csv
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from operator import methodcaller
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forks.engine import Matrix
-from forks.streams.formats.files import (
-    Chunk,
+from forks.engine.checks import whole
+from forks.streams.files import (
+    Chunks,
+    Columns,
     PathLike,
+    StandardInput,
     StreamError,
-    TextFile,
     check_columns,
-    check_count,
-    existing,
+    open_text,
     place,
 )
+from forks.streams.formats._format import Format
 
 
 def read_csv(
@@ -35,13 +38,13 @@ def read_csv(
     delimiter: str = ",",
     header: bool = True,
     chunk: int = 10_000,
-) -> Iterator[Chunk]:
+) -> Chunks:
     """Return chunks (X, y) of a text table, float64. Every cell that is read must be a number.
 
     Parameters
     ----------
     path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz.
+        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
     target : str or int
         Column of the labels: by its name, or without a header by its number, from 0 (or from -1
         backwards).
@@ -52,74 +55,98 @@ def read_csv(
     header : bool
         Whether the first row has the names of the columns.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     """
-    check_count("chunk", chunk)
+    whole("chunk", chunk, 1)
     if not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n'):
         raise ValueError(f"delimiter must be one character, not a quote, got {delimiter!r}")
     if isinstance(features, str):
         raise ValueError(f"features must be a sequence of columns, got {features!r}")
-    path = existing(path)
-    names = csv_names(path, delimiter)
-    if not header:
-        names = [str(i) for i in range(len(names))]
-    label = _number_of("target", target, path, names, header)
+    table = _Table(path, delimiter, header)
+    label = table.position("target", target)
     if features is None:
-        chosen = [i for i in range(len(names)) if i != label]
+        chosen = [i for i in range(len(table.names)) if i != label]
     else:
-        chosen = [_number_of("features", column, path, names, header) for column in features]
+        chosen = [table.position("features", column) for column in features]
     if not chosen:
-        raise ValueError(f"features must name at least one column of {path}")
-    return _numbers(path, delimiter, names, header, [*chosen, label], chunk)
+        raise ValueError(f"features must name at least one column of {table.file.path}")
+    return table.numbers([*chosen, label], chunk)
 
 
-def csv_columns(
-    path: Path, names: Sequence[str], delimiter: str, chunk: int
-) -> Iterator[dict[str, Any]]:
-    """Return chunks of raw columns as arrays of text."""
-    there = csv_names(path, delimiter)
-    check_columns(path, names, there)
-    return _texts(path, delimiter, there, [there.index(name) for name in names], chunk)
-
-
-def csv_names(path: Path, delimiter: str) -> list[str]:
-    """Return the fields of the first row."""
-    with TextFile(path) as file:
-        return _Table(file, delimiter, []).skip_header()
-
-
-def _number_of(argument: str, column: Any, path: Path, names: list[str], header: bool) -> int:
-    if header:
-        if not isinstance(column, str):
-            raise ValueError(f"{argument} must be a name in the header of {path}, got {column!r}")
-        check_columns(path, [column], names)
-        return names.index(column)
-    if isinstance(column, bool) or not isinstance(column, int | np.integer):
-        raise ValueError(f"{argument} must be a number, as there is no header, got {column!r}")
-    if not -len(names) <= column < len(names):
-        raise StreamError(f"{path} has no column {column}; it has {len(names)} columns, from 0")
-    return int(column) % len(names)
+def _columns(path: PathLike, names: Sequence[str] | None, chunk: int, delimiter: str) -> Columns:
+    """Return chunks of columns as arrays of text."""
+    table = _Table(path, delimiter)
+    names = table.names if names is None else names
+    check_columns(table.file.path, names, table.names)
+    return table.texts([table.names.index(name) for name in names], chunk)
 
 
 class _Table:
-    """An open text table: its lines as they are, or the fields that `csv` finds in them."""
+    """A text table: its columns' names, and its rows as numbers or as text.
 
-    def __init__(self, file: TextFile, delimiter: str, names: list[str]) -> None:
-        self.file = file
+    The file is opened for the first row, and closed; and again for all rows when they are wanted.
+    """
+
+    def __init__(self, path: PathLike, delimiter: str, header: bool = True) -> None:
+        self.file = open_text(path)
+        if isinstance(self.file, StandardInput) and not header:
+            raise ValueError("standard input needs a header, got header=False")
         self.delimiter = delimiter
-        self.names = names
-        self._lines = iter(file)
-        self._reader: Any = None  # of the fields that were given last, and the lines before it
+        self.header = header
+        self.names: list[str] = []
+        self._reader: Any = None  # of the fields that were split last, and the lines before it
         self._start = 0
+        with self.file:
+            self._lines = iter(self.file)
+            first = self._first_row()
+        self.names = first if header else [str(i) for i in range(len(first))]
 
-    def skip_header(self) -> list[str]:
+    def position(self, argument: str, column: Any) -> int:
+        """Return the position of a column that an argument names."""
+        path, n = self.file.path, len(self.names)
+        if self.header:
+            if not isinstance(column, str):
+                raise ValueError(
+                    f"{argument} must be a name in the header of {path}, got {column!r}"
+                )
+            check_columns(path, [column], self.names)
+            return self.names.index(column)
+        if isinstance(column, bool) or not isinstance(column, int | np.integer):
+            raise ValueError(f"{argument} must be a number, as there is no header, got {column!r}")
+        if not -n <= column < n:
+            raise StreamError(f"{path} has no column {column}; it has {n} columns, from 0")
+        return int(column) % n
+
+    def numbers(self, columns: list[int], chunk: int) -> Chunks:
+        """Return chunks of rows whose last column is the label."""
+        with self._opened():
+            while len(block := self._block(columns, chunk)):
+                yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
+
+    def texts(self, columns: list[int], chunk: int) -> Columns:
+        """Return chunks of columns as arrays of text."""
+        names = self.names
+        with self._opened():
+            # One flat list: 10,000 lists would keep the garbage collector busy.
+            while cells := list(chain.from_iterable(self._fields(chunk))):
+                yield {names[i]: np.array(cells[i :: len(names)]) for i in columns}
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        with self.file:
+            self._lines = iter(self.file)
+            if self.header and self.file.line == 0:  # standard input is beyond it
+                self._first_row()
+            yield
+
+    def _first_row(self) -> list[str]:
         """Return the first row, and leave it out of the count of rows."""
-        for fields in self.fields(1):
+        for fields in self._fields(1):
             self.file.row = 0
             return fields
         raise StreamError(f"{self.file.path} is empty")
 
-    def lines(self, n: int) -> list[str]:
+    def _take(self, n: int) -> list[str]:
         """Take up to n lines, and count each as a row."""
         start = self.file.line
         try:
@@ -127,7 +154,7 @@ class _Table:
         finally:
             self.file.row += self.file.line - start
 
-    def fields(self, n: int, first: Sequence[str] = ()) -> Iterator[list[str]]:
+    def _fields(self, n: int, first: Sequence[str] = ()) -> Iterator[list[str]]:
         """Split up to n rows, with the lines `first` before those of the file; count them."""
         self._start = self.file.line - len(first)
         lines = chain(first, self._lines)
@@ -148,14 +175,14 @@ class _Table:
         where = place(self.file.row, self._start + self._reader.line_num)
         return StreamError(f"{self.file.path}, {where}{fault}")
 
-    def block(self, columns: list[int], n: int) -> Matrix:
+    def _block(self, columns: list[int], n: int) -> Matrix:
         """Take up to n rows as numbers."""
         start = self.file.row
-        lines = self.lines(n)
+        lines = self._take(n)
         block = self._parsed(lines, columns)
         if block is None:
             self.file.row = start
-            cells = [self._number(row, i) for row in self.fields(n, lines) for i in columns]
+            cells = [self._number(row, i) for row in self._fields(n, lines) for i in columns]
             block = np.array(cells, dtype=np.float64).reshape(-1, len(columns))
         return block
 
@@ -189,38 +216,14 @@ class _Table:
         raise self._error(f", column {self.names[i]!r}: {fault}")
 
 
-def _numbers(
-    path: Path, delimiter: str, names: list[str], header: bool, columns: list[int], chunk: int
-) -> Iterator[Chunk]:
-    with TextFile(path) as file:
-        table = _Table(file, delimiter, names)
-        if header:
-            table.skip_header()
-        while len(block := table.block(columns, chunk)):
-            yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
+def _format(name: str, delimiter: str) -> Format:
+    return Format(
+        name=name,
+        endings=(f".{name}",),
+        read=partial(read_csv, delimiter=delimiter),
+        columns=partial(_columns, delimiter=delimiter),
+        example=lambda: "a,b,y\n0.5,2,-1\n1e-3,0,1\n".replace(",", delimiter).encode(),
+    )
 
 
-def _texts(
-    path: Path, delimiter: str, names: list[str], columns: list[int], chunk: int
-) -> Iterator[dict[str, Any]]:
-    with TextFile(path) as file:
-        table = _Table(file, delimiter, names)
-        table.skip_header()
-        yield from _text_chunks(table, columns, chunk)
-
-
-def _text_chunks(table: _Table, columns: list[int], chunk: int) -> Iterator[dict[str, Any]]:
-    names = table.names
-    # One flat list: 10,000 lists would keep the garbage collector busy.
-    while cells := list(chain.from_iterable(table.fields(chunk))):
-        yield {names[i]: np.array(cells[i :: len(names)]) for i in columns}
-
-
-def open_text_table(
-    file: TextFile, delimiter: str, chunk: int
-) -> tuple[list[str], Iterator[dict[str, Any]]]:
-    """Return the header of a file that is open, and chunks of its columns as arrays of text."""
-    table = _Table(file, delimiter, [])
-    table.names = table.skip_header()
-    check_columns(file.path, table.names, table.names)
-    return table.names, _text_chunks(table, [*range(len(table.names))], chunk)
+CSV, TSV = _format("csv", ","), _format("tsv", "\t")

@@ -4,20 +4,22 @@ import math
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from forks.streams.formats.files import (
+from forks.engine.checks import whole
+from forks.streams.files import (
     Chunk,
+    Chunks,
     PathLike,
+    StandardInput,
     StreamError,
     TextFile,
-    check_count,
-    existing,
+    open_text,
     place,
 )
+from forks.streams.formats._format import Format
 
 _SPARSE = 0.25  # rows of a file with at most this share of entries stay sparse
 _LARGEST = 2**31 - 1  # index that the parser takes
@@ -30,44 +32,43 @@ def read_libsvm(
     n_features: int | None = None,
     chunk: int = 10_000,
     dense: bool | None = None,
-) -> Iterator[Chunk]:
+) -> Chunks:
     """Return chunks (X, y) of a file in LIBSVM format. Blank lines and comments (#) are skipped.
 
     Parameters
     ----------
     path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz.
+        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
     n_features : int, optional
         Without it the file is read twice, first for its largest index.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     dense : bool, optional
         Arrays or CSR matrices; by default arrays if more than a quarter of the entries of the
         first chunk are in the file.
     """
-    check_count("chunk", chunk)
+    whole("chunk", chunk, 1)
+    file = open_text(path)
     if n_features is not None:
-        check_count("n_features", n_features)
-    return _chunks(existing(path), n_features, chunk, dense)
+        whole("n_features", n_features, 1)
+    elif isinstance(file, StandardInput):
+        raise ValueError(
+            "LIBSVM rows from standard input need n_features=, the largest index: "
+            "a file can be read twice to find it, a pipe cannot"
+        )
+    return _chunks(file, n_features, chunk, dense)
 
 
-def _chunks(path: Path, n_features: int | None, chunk: int, dense: bool | None) -> Iterator[Chunk]:
+def _chunks(file: TextFile, n_features: int | None, chunk: int, dense: bool | None) -> Chunks:
     if n_features is None:
-        n_features = largest_index(path)
-    with TextFile(path) as file:
-        yield from libsvm_chunks(file, n_features, chunk, dense)
-
-
-def libsvm_chunks(
-    file: TextFile, n_features: int, chunk: int, dense: bool | None
-) -> Iterator[Chunk]:
-    """Return chunks (X, y) of a file that is open."""
-    rows = _rows(file)
-    while lines := dict(islice(rows, chunk)):
-        X, y = _parsed(file, lines, n_features)
-        if dense is None:
-            dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
-        yield (X.toarray() if dense else X), y
+        n_features = _largest_index(file)
+    with file:
+        rows = _rows(file)
+        while lines := dict(islice(rows, chunk)):
+            X, y = _parsed(file, lines, n_features)
+            if dense is None:
+                dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
+            yield (X.toarray() if dense else X), y
 
 
 def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
@@ -78,17 +79,19 @@ def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
             yield file.line, text
 
 
-def largest_index(path: Path) -> int:
-    """Find the largest index, which is the last of its row; faults are left to the parser."""
+def _largest_index(file: TextFile) -> int:
+    """Return the largest index, which is the last of its row; faults are left to the parser."""
     largest = -1
-    with TextFile(path) as file:
+    with file:
         for _, text in _rows(file):
             before, _, _ = text.partition("#")[0].rpartition(":")
             last = before.rsplit(None, 1)[-1:]
             if last and last[0].isdecimal():
                 largest = max(largest, _number(last[0]))
     if file.row > 0 and largest < 0:
-        raise StreamError(f"{path}, row 1 to {file.row}: not one entry of the form index:value")
+        raise StreamError(
+            f"{file.path}, row 1 to {file.row}: not one entry of the form index:value"
+        )
     return max(1, largest)
 
 
@@ -144,3 +147,11 @@ def _is_finite(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+LIBSVM = Format(
+    name="libsvm",
+    endings=(".libsvm", ".svm"),
+    read=read_libsvm,
+    example=lambda: b"-1 1:0.5 3:2\n+1 2:1e-3 # a comment\n\n-1\n",
+)

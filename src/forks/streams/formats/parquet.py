@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forks.engine import Vector
-from forks.streams.formats.files import (
-    Chunk,
+from forks.engine.checks import whole
+from forks.streams.files import (
+    Chunks,
+    Columns,
     PathLike,
     StreamError,
     check_columns,
-    check_count,
     existing,
 )
+from forks.streams.formats._format import Format
 
 
 def read_parquet(
@@ -24,7 +27,7 @@ def read_parquet(
     target: str,
     features: Sequence[str] | None = None,
     chunk: int = 10_000,
-) -> Iterator[Chunk]:
+) -> Chunks:
     """Return chunks (X, y) of a Parquet file, float64. Every value that is read must be a number.
 
     Parameters
@@ -35,9 +38,9 @@ def read_parquet(
     features : sequence of str, optional
         Columns of the rows, in this order; by default all but the target.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     """
-    check_count("chunk", chunk)
+    whole("chunk", chunk, 1)
     if isinstance(features, str):
         raise ValueError(f"features must be a sequence of columns, got {features!r}")
     path = existing(path)
@@ -56,16 +59,12 @@ def read_parquet(
     return _numbers(path, columns, chunk)
 
 
-def parquet_names(path: Path) -> list[str]:
-    """Return the names of the columns."""
+def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns:
+    path = existing(path)
     with _opened(path) as file:
-        return list(file.schema_arrow.names)
-
-
-def parquet_columns(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
-    """Return chunks of raw columns as arrays."""
-    with _opened(path) as file:
-        check_columns(path, names, file.schema_arrow.names)
+        there = list(file.schema_arrow.names)
+    names = there if names is None else names
+    check_columns(path, names, there)
     return _arrays(path, names, chunk)
 
 
@@ -74,9 +73,7 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"Parquet files such as {path} need pyarrow: pip install 'forks-learn[arrow]'"
-        ) from error
+        raise ModuleNotFoundError(f"{path} cannot be read without {PARQUET.needs}") from error
     with _as_stream_error(f"{path} is not a Parquet file, or is damaged"):
         file = ParquetFile(path)
         _ = file.schema_arrow.names  # which must be text
@@ -108,7 +105,7 @@ def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[i
             row += batch.num_rows
 
 
-def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Iterator[Chunk]:
+def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Chunks:
     for row, batch in _batches(path, columns, chunk):
         block = np.empty((batch.num_rows, len(columns)))
         with _as_stream_error(f"{path} cannot be read beyond row {row}"):
@@ -117,7 +114,7 @@ def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Iterator[Chunk]:
         yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
 
 
-def _arrays(path: Path, names: Sequence[str], chunk: int) -> Iterator[dict[str, Any]]:
+def _arrays(path: Path, names: Sequence[str], chunk: int) -> Columns:
     for row, batch in _batches(path, names, chunk):
         with _as_stream_error(f"{path} cannot be read beyond row {row}"):
             arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
@@ -143,3 +140,23 @@ def _is_number(kind: Any) -> bool:
 
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(test(kind) for test in tests)
+
+
+def _example() -> bytes:
+    import pyarrow
+    from pyarrow.parquet import write_table
+
+    file = BytesIO()
+    write_table(pyarrow.table({"a": [1.0, 2.5], "b": [0, 3], "y": [True, False]}), file)
+    return file.getvalue()
+
+
+PARQUET = Format(
+    name="parquet",
+    endings=(".parquet",),
+    read=read_parquet,
+    columns=_columns,
+    example=_example,
+    text=False,
+    needs="pyarrow: pip install 'forks-learn[arrow]'",
+)

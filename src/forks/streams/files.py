@@ -1,4 +1,4 @@
-"""What the readers share: one error, text files that know how far they were read, checks."""
+"""What the formats share: one error, text files that count their lines, and checks."""
 
 import bz2
 import gzip
@@ -6,19 +6,20 @@ import io
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from forks.engine import Vector
 
 PathLike: TypeAlias = str | Path
 Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
+# Readers are generators: closing one closes its file.
+Chunks: TypeAlias = Generator[Chunk, None, None]
+Columns: TypeAlias = Generator[dict[str, Any], None, None]
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
+STANDARD_INPUT = "-"  # as a path
 
 _HEAD, _TAIL = 600, 150  # characters of a long message that are kept
 
@@ -43,21 +44,20 @@ def _printable(character: str) -> str:
 class TextFile:
     """The lines of a text file, plain or compressed (by its name), for use in a `with`.
 
-    `line` counts the lines given so far. `row` is for the reader to count rows of data in: both
-    stand in the error about a file that ends too early, or that is not what its name says.
+    Every `with` begins with the first line. `line` counts the lines read so far; `row` is for the
+    reader to count rows of data in. Both appear in the error about a file that ends too early, or
+    that is not what its name says.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.line = 0
         self.row = 0
-        self._file: IO[str]
+        self._file: Any = None
 
     def __enter__(self) -> "TextFile":
-        opener = COMPRESSED.get(self.path.suffix.lower(), open)
-        # Bytes that are no text pass here, so that `__iter__` can tell in which line they are.
-        options = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-        self._file = opener(self.path, "rt", **options)
+        self.line = self.row = 0
+        self._file = COMPRESSED.get(self.path.suffix.lower(), open)(self.path, "rt", **_TEXT)
         return self
 
     def __exit__(
@@ -66,11 +66,14 @@ class TextFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
+        self._close()
         if error is not None and is_damage(error):
             raise StreamError(
                 f"{self.path} cannot be read beyond {place(self.row, self.line)}: {error}"
             ) from error
+
+    def _close(self) -> None:
+        self._file.close()
 
     def __iter__(self) -> Iterator[str]:
         for line in self._file:
@@ -80,16 +83,27 @@ class TextFile:
             yield line
 
 
+# Bytes that are not text pass the decoder, so that `__iter__` can tell in which line they are.
+_TEXT: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+
+
 class StandardInput(TextFile):
-    """The lines of standard input."""
+    """The lines of standard input; a second `with` goes on where the first one ended."""
 
     def __init__(self) -> None:
         super().__init__(Path("standard input"))
+        self._file = io.TextIOWrapper(sys.stdin.buffer, **_TEXT)
 
     def __enter__(self) -> "StandardInput":
-        options = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-        self._file = io.TextIOWrapper(sys.stdin.buffer, **options)  # type: ignore[arg-type]
         return self
+
+    def _close(self) -> None:
+        pass
+
+
+def open_text(path: PathLike) -> TextFile:
+    """Return a text file that exists, or standard input for "-"."""
+    return StandardInput() if path == STANDARD_INPUT else TextFile(existing(path))
 
 
 def is_damage(error: BaseException) -> bool:
@@ -126,12 +140,6 @@ def existing(path: PathLike) -> Path:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     return path
-
-
-def check_count(argument: str, value: int) -> None:
-    """Check that an argument is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{argument} must be an integer of at least 1, got {value!r}")
 
 
 def check_columns(path: Path, wanted: Sequence[str], there: Sequence[str]) -> None:

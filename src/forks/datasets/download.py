@@ -12,9 +12,9 @@ from typing import TypeAlias
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from forks.datasets.folder import cache_folder, describe, find
-from forks.datasets.registry import DataFile
-from forks.streams.formats.files import COMPRESSED, PathLike, is_damage
+from forks.datasets.folder import cache_folder, find
+from forks.datasets.registry import DataFile, describe
+from forks.streams.files import COMPRESSED, PathLike, is_damage
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
@@ -37,7 +37,7 @@ def fetch(
     Parameters
     ----------
     name : str
-        One of `forks.datasets.folder.names(None)`.
+        One of `forks.datasets.names(None)`.
     folder : str or path, optional
         By default the user's cache folder, where `load` looks; files in `$FORKS_DATA` are at hand.
     progress : callable, optional
