@@ -144,15 +144,15 @@ def test_a_missing_column_is_named(folder, file, column):
 @pytest.mark.parametrize(
     ("file", "column", "cell", "told"),
     [
-        ("small_matrix.csv", "watch_ratio", "much", "'much' is not a number"),
+        ("small_matrix.csv", "watch_ratio", "much", "'much' is not a finite number"),
         ("small_matrix.csv", "timestamp", "inf", "'inf' is not a finite number"),
         ("small_matrix.csv", "user_id", "1.5", "'1.5' is not a whole number"),
         ("small_matrix.csv", "date", "-1", "'-1' is not a whole number"),
-        ("user_features.csv", "is_live_streamer", "yes", "'yes' is not a number"),
+        ("user_features.csv", "is_live_streamer", "yes", "'yes' is not a finite number"),
         ("user_features.csv", "user_id", "", "'' is not a whole number"),
         ("item_categories.csv", "feat", "27", "'27' is not a list of tags"),
         ("item_categories.csv", "feat", "[a]", "'[a]' is not a list of tags"),
-        ("item_daily_features.csv", "like_user_num", "?", "'?' is not a number"),
+        ("item_daily_features.csv", "like_user_num", "?", "'?' is not a finite number"),
     ],
 )
 def test_a_bad_cell_is_named_with_its_row(folder, file, column, cell, told):

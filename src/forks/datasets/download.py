@@ -1,7 +1,7 @@
 """Data sets from the addresses that publish them, checked by their digests.
 
 A download goes to a file that ends in `.part`. It gets its name only when it is whole and its
-digest is right; a part that a broken connection left behind is gone on with, if the server can.
+digest is right. After a broken connection, the next attempt continues the part, if the server can.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class DigestError(ValueError):
 def fetch(
     name: str, folder: PathLike | None = None, *, progress: Progress | None = None
 ) -> list[Path]:
-    """Fetch the files of a data set that are not at hand, and give the paths of all.
+    """Fetch the files of a data set that are not at hand, and return the paths of all.
 
     Files that are there are checked too.
 
@@ -41,22 +41,19 @@ def fetch(
     folder : str or path, optional
         By default the user's cache folder, where `load` looks; files in `$FORKS_DATA` are at hand.
     progress : callable, optional
-        Called with the file's name, its bytes so far, and all its bytes, or None if the server
-        does not tell.
+        Called with the file's name, its bytes so far, and its size, or None if the server does
+        not say.
     """
     entry = describe(name)
     into = cache_folder() if folder is None else Path(folder)
     wanted = (*entry.files, *entry.side_files)
-    there = [_at_hand(file, into, everywhere=folder is None) for file in wanted]
-    for file, path in zip(wanted, there, strict=True):
+    files = [(file, _at_hand(file, into, everywhere=folder is None)) for file in wanted]
+    for file, path in files:
         if path is None and file.address is None:  # before anything is fetched
             raise FileNotFoundError(
                 f"{file.name} is published in another form only ({entry.source}): put it in {into}"
             )
-    return [
-        _fetched(file, into, progress) if path is None else path
-        for file, path in zip(wanted, there, strict=True)
-    ]
+    return [path or _fetched(file, into, progress) for file, path in files]
 
 
 def _at_hand(file: DataFile, into: Path, *, everywhere: bool) -> Path | None:
@@ -92,14 +89,14 @@ def _fetched(file: DataFile, into: Path, progress: Progress | None) -> Path:
 
 
 def _download(address: str, part: Path, name: str, progress: Progress | None) -> None:
-    """Write what the address serves to a file, behind what is in the file already."""
+    """Append what the address serves to a file."""
     done = part.stat().st_size if part.exists() else 0
     try:
         response = _request(address, done)
     except HTTPError as error:
         if error.code != 416 or done == 0:
             raise
-        done = 0  # there is nothing behind what we have: begin again
+        done = 0  # nothing follows what is there: begin again
         response = _request(address, done)
     with response:
         goes_on = response.headers.get("Content-Range", "").startswith(f"bytes {done}-")

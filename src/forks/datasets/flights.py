@@ -26,7 +26,8 @@ most flights of the small hours are late. What is learned is then a forecast mad
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +37,8 @@ from numpy.typing import NDArray
 from forks.engine import Counter, entry, njit
 from forks.engine.checks import one_of, whole
 from forks.files import replacing
-from forks.streams import Chunk, StreamError, read_columns
-from forks.streams.files import PathLike, existing
+from forks.streams import Chunk, read_columns
+from forks.streams.files import PathLike, cell_error, existing
 
 FEATURES = (
     "sine of the time of day",
@@ -60,12 +61,11 @@ ROW = np.dtype(
         ("minute", "<i4"),  # since 1970
         ("delay", "<i2"),
         ("distance", "<i2"),
-        ("origin", "<i2"),  # see `_airport`
+        ("origin", "<i2"),  # see `_airports`
         ("destination", "<i2"),
     ]
 )
 
-_COLUMNS = ("date", "delay", "distance", "origin", "destination")
 _CODES = 26**3  # airports have codes of three capitals
 _ROUTES = 1 << 16  # slots; the routes of a pair of slots are taken for one
 _DAY, _WEEK, _YEAR = 1440.0, 10_080.0, 525_949.0  # minutes
@@ -89,7 +89,7 @@ def read_flights(path: PathLike, *, target: str = "late", chunk: int = 10_000) -
     target : {"late", "delay"}
         What y is: -1 and +1, or minutes.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     """
     whole("chunk", chunk, 1)
     one_of("target", target, ("late", "delay"))
@@ -111,37 +111,22 @@ def _encoded(rows: Iterator[NDArray[Any]], target: str) -> Iterator[Chunk]:
 def _rows(path: Path, chunk: int) -> Iterator[NDArray[Any]]:
     """Return chunks of flights, 12 bytes each."""
     row = 0
-    for columns in read_columns(path, _COLUMNS, chunk=chunk):
+    for columns in read_columns(path, list(_COLUMNS), chunk=chunk):
         flights = np.empty(len(columns["date"]), ROW)
-        flights["minute"] = _converted(path, row, "date", columns, _minutes)
-        flights["delay"] = _converted(path, row, "delay", columns, _delays)
-        flights["distance"] = _converted(path, row, "distance", columns, _distances)
-        for name in ("origin", "destination"):
-            flights[name] = _converted(path, row, name, columns, _airports)
+        for field, (name, cells) in zip(ROW.names or (), columns.items(), strict=True):
+            flights[field] = _converted(path, row, name, np.asarray(cells, dtype=str))
         row += len(flights)
         yield flights
 
 
-def _converted(path: Path, row: int, name: str, columns: dict[str, Any], convert: Any) -> Any:
-    """Convert a column, or name the first row that cannot be."""
-    cells = np.asarray(columns[name], dtype=str)
+def _converted(path: Path, row: int, name: str, cells: NDArray[np.str_]) -> Any:
+    """Convert a column, or name the first row that cannot be converted."""
+    convert, kind = _COLUMNS[name]
     values = convert(cells)
     if values is not None:
         return values
     first = next(i for i in range(len(cells)) if convert(cells[i : i + 1]) is None)
-    kind = _KINDS[name]
-    raise StreamError(
-        f"{path}, row {row + first + 1}, column {name!r}: {str(cells[first])!r} is not {kind}"
-    )
-
-
-_KINDS = {
-    "date": "a date such as 2001-01-01T00:01",
-    "delay": "a whole number of minutes between -32,768 and 32,767",
-    "distance": "a whole number of miles between 1 and 32,767",
-    "origin": "an airport's code of three capitals",
-    "destination": "an airport's code of three capitals",
-}
+    raise cell_error(path, row + first + 1, name, f"{str(cells[first])!r} is not {kind}")
 
 
 def _letters(cells: NDArray[np.str_], length: int) -> NDArray[np.uint32] | None:
@@ -171,14 +156,6 @@ def _whole(cells: NDArray[np.str_], smallest: int) -> Any:
     return values if inside.all() else None
 
 
-def _delays(cells: NDArray[np.str_]) -> Any:
-    return _whole(cells, -(2**15))
-
-
-def _distances(cells: NDArray[np.str_]) -> Any:
-    return _whole(cells, 1)
-
-
 def _airports(cells: NDArray[np.str_]) -> Any:
     letters = _letters(cells, 3)
     if letters is None or (letters < ord("A")).any() or (letters > ord("Z")).any():
@@ -187,13 +164,26 @@ def _airports(cells: NDArray[np.str_]) -> Any:
     return 676 * a + 26 * b + c
 
 
+# How each column is converted, and what its cells must be; in the order of ROW.
+_COLUMNS: dict[str, tuple[Callable[[NDArray[np.str_]], Any], str]] = {
+    "date": (_minutes, "a date such as 2001-01-01T00:01"),
+    "delay": (
+        partial(_whole, smallest=-(2**15)),
+        "a whole number of minutes between -32,768 and 32,767",
+    ),
+    "distance": (partial(_whole, smallest=1), "a whole number of miles between 1 and 32,767"),
+    "origin": (_airports, "an airport's code of three capitals"),
+    "destination": (_airports, "an airport's code of three capitals"),
+}
+
+
 # ---- a copy that is quick to read ------------------------------------------------------------
 
 
 def keep_flights(path: PathLike, folder: PathLike) -> Path:
     """Return a copy of a table of flights that `read_flights` reads fast; make it if it is missing.
 
-    It has 12 bytes a row, and gets its name when it is whole; the name has the digest of the table.
+    It has 12 bytes a row. Its name contains the digest of the table.
     """
     path, folder = existing(path), Path(folder)
     with path.open("rb") as file:
@@ -225,7 +215,7 @@ class _Waiting(NamedTuple):
 
 
 class FlightEncoder:
-    """Turns flights into rows; knows the flights that it has been given, and no others."""
+    """Encodes flights as rows, by the flights that were encoded before."""
 
     def __init__(self) -> None:
         self._shares = np.zeros((_SHARES, 2, 3))
@@ -235,7 +225,7 @@ class FlightEncoder:
         )
 
     def encode(self, flights: NDArray[Any]) -> Chunk:
-        """Return the rows and labels of the flights that follow those given before."""
+        """Return the rows and labels of the flights that come next."""
         n = len(flights)
         columns = [flights[name].astype(np.int64) for name in ROW.names or ()]
         X = np.empty((n, len(FEATURES)))
@@ -294,14 +284,8 @@ def _encode(minutes, delays, distances, origins, destinations, shares, counts, w
                 heads[minute % _WAIT] = -1
                 while place >= 0:
                     late = float(flights[place, 2])
-                    ends = (flights[place, 0], flights[place, 1])
-                    known = (
-                        _ALL,
-                        _ORIGIN + ends[0],
-                        _DESTINATION + ends[1],
-                        _route(ends[0], ends[1]),
-                    )
-                    for share in known:
+                    a, b = flights[place, 0], flights[place, 1]
+                    for share in (_ALL, _ORIGIN + a, _DESTINATION + b, _route(a, b)):
                         _count(shares[share, 0], minute, _HOUR, late)
                         _count(shares[share, 1], minute, _MONTH, late)
                     left = following[place]

@@ -5,7 +5,7 @@ watched. The features, in this order:
 
 - of the user: three flags, and an indicator for every value that each of 21 columns of
   `user_features.csv` has there;
-- of the video: how often each tag stands in its list in `item_categories.csv`;
+- of the video: how often each tag is in its list in `item_categories.csv`;
 - of the video on that day, from `item_daily_features.csv`: its play progress, and the users who
   liked, shared, commented, followed or asked for less of it, each over those who played it.
 
@@ -19,14 +19,14 @@ Rows with one timestamp keep the order of the file; the authors' sort leaves it 
 The counts of a day are those of the whole day, so that a row knows a little of what comes after
 it. That is how the paper played, and it is kept.
 
-The matrix is not sorted, so it must be read whole before its first row can be given. Of a row only
+The matrix is not sorted, so it must be read whole before the first row is known. Of a row only
 three positions in the side tables and its label are kept, 13 bytes, and while rows are sorted 8
 more for the timestamp and 8 for the place. The 212 numbers of a row are put together chunk by
 chunk. So memory is that of the side tables and some 30 bytes a row at most, never that of the
 features.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from forks.engine import Counter, Matrix, Vector
 from forks.engine.checks import whole
 from forks.streams import Chunk, StreamError, read_columns
-from forks.streams.files import PathLike, existing
+from forks.streams.files import PathLike, as_numbers, cell_error, existing
 
 MATRIX = "small_matrix.csv"
 USERS = "user_features.csv"
@@ -75,7 +75,7 @@ def read_kuairec(folder: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
         The folder `data` of KuaiRec, with small_matrix.csv, user_features.csv,
         item_categories.csv and item_daily_features.csv.
     chunk : int
-        Rows given at a time; the last chunk may be shorter.
+        Rows in a chunk; the last one may be shorter.
     """
     whole("chunk", chunk, 1)
     folder = Path(folder)
@@ -125,7 +125,7 @@ class _Side:
         again = np.flatnonzero(self.keys[1:] == self.keys[:-1])
         if len(again):
             row = int(order[again + 1].min()) + 1
-            raise StreamError(f"{path}, row {row}: the same key stands in an earlier row")
+            raise StreamError(f"{path}, row {row}: the same key is in an earlier row")
         self.features = np.vstack([features[order], np.zeros((1, features.shape[1]))])
 
     def find(self, keys: Counter) -> NDArray[np.int32]:
@@ -143,51 +143,32 @@ def _is_missing(cells: Any) -> NDArray[np.bool_]:
     return np.isin(cells, _MISSING)
 
 
-def _numbers(path: Path, row: int, name: str, cells: Any) -> Vector:
-    """Return numbers, NaN for those that are missing; or name the first cell that is none."""
+def _numbers(path: Path, rows: Any, name: str, cells: Any) -> Vector:
+    """Return numbers, NaN where missing. `rows` are those of the cells, from 0, for errors."""
     cells = np.asarray(cells, dtype=str)
-    filled = np.where(_is_missing(cells), "nan", cells)
-    try:
-        values: Vector = filled.astype(np.float64)
-    except ValueError:
-        first = next(i for i in range(len(filled)) if not _is_number(filled[i]))
-        raise _cell_error(path, row + first, name, cells[first], "a number") from None
-    if np.isinf(values).any():
-        first = int(np.argmax(np.isinf(values)))
-        raise _cell_error(path, row + first, name, cells[first], "a finite number")
+    missing = _is_missing(cells)
+    values = as_numbers(np.where(missing, "0", cells))
+    if not np.isfinite(values).all():
+        first = int(np.argmin(np.isfinite(values)))
+        raise _error(path, rows[first], name, cells[first], "a finite number")
+    values[missing] = np.nan
     return values
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+def _error(path: Path, row: int, name: str, cell: Any, kind: str) -> StreamError:
+    return cell_error(path, row + 1, name, f"{str(cell)!r} is not {kind}")
 
 
-def _cell_error(path: Path, row: int, name: str, cell: Any, kind: str) -> StreamError:
-    return StreamError(f"{path}, row {row + 1}, column {name!r}: {str(cell)!r} is not {kind}")
-
-
-def _whole(path: Path, row: int, name: str, cells: Any, largest: int) -> Counter:
+def _whole(path: Path, rows: Any, name: str, cells: Any) -> Counter:
     """Return whole numbers; KuaiRec writes some as 20200705.0."""
-    values = _numbers(path, row, name, cells)
+    values = _numbers(path, rows, name, cells)
+    largest = 10**8 if name == "date" else _LARGEST_ID
     good = (values >= 0) & (values < largest) & (values == np.floor(values))
     if not good.all():
         first = int(np.argmin(good))
-        raise _cell_error(
-            path, row + first, name, cells[first], f"a whole number below {largest:,}"
-        )
+        kind = f"a whole number below {largest:,}"
+        raise _error(path, rows[first], name, cells[first], kind)
     return values.astype(np.int64)
-
-
-def _dates(path: Path, row: int, cells: Any) -> Counter:
-    return _whole(path, row, "date", cells, 10**8)
-
-
-def _ids(path: Path, row: int, name: str, cells: Any) -> Counter:
-    return _whole(path, row, name, cells, _LARGEST_ID)
 
 
 def _day_keys(videos: Counter, dates: Counter) -> Counter:
@@ -207,10 +188,11 @@ def _table(path: Path, names: Sequence[str]) -> dict[str, Any]:
 
 def _users(path: Path) -> _Side:
     table = _table(path, ("user_id", *_FLAGS, *_CATEGORIES))
-    flags = [np.nan_to_num(_numbers(path, 0, name, table[name])) for name in _FLAGS]
+    rows = range(len(table["user_id"]))
+    flags = [np.nan_to_num(_numbers(path, rows, name, table[name])) for name in _FLAGS]
     indicators = [_indicators(table[name]) for name in _CATEGORIES]
     features = np.hstack([np.column_stack(flags), *indicators])
-    return _Side(path, _ids(path, 0, "user_id", table["user_id"]), features)
+    return _Side(path, _whole(path, rows, "user_id", table["user_id"]), features)
 
 
 def _indicators(cells: Any) -> Matrix:
@@ -218,8 +200,9 @@ def _indicators(cells: Any) -> Matrix:
     cells = np.asarray(cells, dtype=str)
     there = ~_is_missing(cells)
     values = np.unique(cells[there])
-    if all(_is_number(value) for value in values):
-        values = values[np.argsort(values.astype(np.float64), kind="stable")]
+    numbers = as_numbers(values)
+    if not np.isnan(numbers).any():
+        values = values[np.argsort(numbers, kind="stable")]
     return (cells[:, None] == values[None, :]).astype(np.float64)
 
 
@@ -232,7 +215,7 @@ def _videos(path: Path) -> _Side:
     for row, own in enumerate(lists):
         for tag in own:
             features[row, place[tag]] += 1.0
-    return _Side(path, _ids(path, 0, "video_id", table["video_id"]), features)
+    return _Side(path, _whole(path, range(len(lists)), "video_id", table["video_id"]), features)
 
 
 def _tags(path: Path, row: int, cell: str) -> list[int]:
@@ -244,19 +227,21 @@ def _tags(path: Path, row: int, cell: str) -> list[int]:
             raise ValueError
         return [int(tag) for tag in inside[1:-1].split(",") if inside != "[]"]
     except ValueError:
-        raise _cell_error(path, row, "feat", cell, "a list of tags such as [27, 9]") from None
+        raise _error(path, row, "feat", cell, "a list of tags such as [27, 9]") from None
 
 
 def _days(path: Path) -> _Side:
     names = ("video_id", "date", "play_progress", "play_user_num", *_COUNTS)
     table = _table(path, names)
-    players = _numbers(path, 0, "play_user_num", table["play_user_num"])
-    columns = [_numbers(path, 0, "play_progress", table["play_progress"])]
+    rows = range(len(table["date"]))
+    numbers = {name: _numbers(path, rows, name, table[name]) for name in names[2:]}
+    players = numbers["play_user_num"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        columns += [_numbers(path, 0, name, table[name]) / players for name in _COUNTS]
-    features = np.nan_to_num(np.column_stack(columns), nan=0.0, posinf=0.0, neginf=0.0)
-    videos = _ids(path, 0, "video_id", table["video_id"])
-    return _Side(path, _day_keys(videos, _dates(path, 0, table["date"])), features)
+        shares = [numbers[name] / players for name in _COUNTS]
+    features = np.column_stack([numbers["play_progress"], *shares])
+    features = np.nan_to_num(features, nan=0.0, posinf=0.0, neginf=0.0)
+    videos, dates = (_whole(path, rows, name, table[name]) for name in names[:2])
+    return _Side(path, _day_keys(videos, dates), features)
 
 
 # ---- the matrix ------------------------------------------------------------------------------
@@ -268,42 +253,26 @@ def _sorted_rows(
     """Return for each row that is kept its places in the side tables and its label, by time."""
     users, videos, days = sides
     columns: list[list[Any]] = [[], [], [], [], []]
-    row = 0
-    for cells in read_columns(path, _KEYS, chunk=_CHUNK):
-        n = len(cells["date"])
-        kept = ~np.any([_is_missing(cells[name]) for name in _KEYS], axis=0)
-        rows = _Rows(path, row, np.flatnonzero(kept), cells)
-        video = rows.read("video_id", _whole, _LARGEST_ID)
-        date = rows.read("date", _whole, 10**8)
+    before = 0
+    for table in read_columns(path, _KEYS, chunk=_CHUNK):
+        kept = np.flatnonzero(~np.any([_is_missing(table[name]) for name in _KEYS], axis=0))
+        cells = {name: table[name][kept] for name in _KEYS}
+        rows = before + kept
+        user, video, date = (
+            _whole(path, rows, name, cells[name]) for name in ("user_id", "video_id", "date")
+        )
         found = (
-            rows.read("timestamp", _numbers),
-            users.find(rows.read("user_id", _whole, _LARGEST_ID)),
+            _numbers(path, rows, "timestamp", cells["timestamp"]),
+            users.find(user),
             videos.find(video),
             days.find(_day_keys(video, date)),
-            rows.read("watch_ratio", _numbers) > WATCHED,
+            _numbers(path, rows, "watch_ratio", cells["watch_ratio"]) > WATCHED,
         )
         for column, part in zip(columns, found, strict=True):
             column.append(part)
-        row += n
+        before += len(table["date"])
     if not any(len(part) for part in columns[0]):
         raise StreamError(f"{path} has no row without a missing cell")
     order = np.argsort(np.concatenate(columns.pop(0)), kind="stable")
     user, video, day, positive = (np.concatenate(columns.pop(0))[order] for _ in range(4))
     return [user, video, day], positive
-
-
-class _Rows:
-    """The rows of a chunk that are kept."""
-
-    def __init__(self, path: Path, row: int, kept: Counter, cells: dict[str, Any]) -> None:
-        self._path, self._row, self._kept, self._cells = path, row, kept, cells
-
-    def read(self, name: str, convert: Callable[..., Any], *more: Any) -> Any:
-        """Convert a column; a fault is found again in all its cells, so that its row is right."""
-        cells = self._cells[name]
-        try:
-            return convert(self._path, self._row, name, cells[self._kept], *more)
-        except StreamError:
-            for i in self._kept:
-                convert(self._path, self._row + int(i), name, cells[i : i + 1], *more)
-            raise

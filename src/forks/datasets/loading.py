@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from forks.datasets.folder import paths
-from forks.datasets.registry import REGISTRY, DataSet, describe
+from forks.datasets.registry import REGISTRY, describe
 from forks.engine import Vector
 from forks.engine.checks import whole
 from forks.streams import Chunk, StreamError, open_labelled
@@ -51,8 +51,12 @@ def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
         Rows in a chunk; the last one of each file may be shorter.
     """
     whole("chunk", chunk, 1)
-    entry = _of_numbers(name)
-    assert entry.read is not None
+    entry = describe(name)
+    if entry.read is None:
+        raise ValueError(
+            f"{name} has text, which nothing here turns into numbers yet: "
+            "read its `paths` with `forks.streams.read_columns`"
+        )
     return entry.read(entry, paths(name), chunk)
 
 
@@ -62,27 +66,17 @@ def prepare(name: str) -> Callable[[int], Iterator[Chunk]]:
     A copy of flights-3m that is read fast is left in the user's cache folder; of kuairec what
     `forks.datasets.kuairec` keeps of its rows stays in memory.
     """
-    entry = _of_numbers(name)
+    entry = describe(name)
     if entry.prepare is None:
         return lambda chunk: stream(name, chunk)
     return entry.prepare(entry, paths(name))
-
-
-def _of_numbers(name: str) -> DataSet:
-    entry = describe(name)
-    if entry.read is None:
-        raise ValueError(
-            f"{name} has text, which nothing here turns into numbers yet: "
-            "give its `paths` to `forks.streams.read_columns`"
-        )
-    return entry
 
 
 def read(data: str) -> tuple[Any, Any]:
     """Return the rows and the labels of a data set by its name, or of a file.
 
     A file is what `forks.streams.open_stream` reads; a table has a header, and its labels in the
-    last column. Rows are an array, or CSR if most entries are zero; labels are as they stand there.
+    last column. Rows are an array, or CSR if most entries are zero; labels are as in the file.
     """
     if data in REGISTRY:
         return load(data)
@@ -96,16 +90,16 @@ def read(data: str) -> tuple[Any, Any]:
 
 
 def read_signs(data: str) -> tuple[Any, Vector]:
-    """Return what `read` gives, with the smaller label as -1 and the larger as +1.
+    """Return what `read` returns, with the smaller label as -1 and the larger as +1.
 
     Labels that are not of two classes are an error.
     """
     X, y = read(data)
     classes = np.unique(y)
     if len(classes) != 2:
-        told = ", ".join(f"{label:g}" for label in classes[:3])
+        first = ", ".join(f"{label:g}" for label in classes[:3])
         raise StreamError(
             f"{data}: labels must be of two classes, got {len(classes)}: "
-            f"{told}{', ...' if len(classes) > 3 else ''}"
+            f"{first}{', ...' if len(classes) > 3 else ''}"
         )
     return X, np.where(y == classes[1], 1.0, -1.0)

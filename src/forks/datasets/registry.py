@@ -21,8 +21,8 @@ class DataFile:
 
     name: str  # in a data folder
     rows: int
-    sha256: str | None  # None: not known here, and not checked
-    text_sha256: str | None
+    sha256: str | None = None  # None: not known here, and not checked
+    text_sha256: str | None = None
     address: str | None = None  # None: only in another form, at the source of the data set
 
     @property
@@ -44,10 +44,10 @@ class DataSet:
     name: str
     files: tuple[DataFile, ...]  # read one after the other
     features: int
-    task: Task
-    licence: str
     source: str
-    read: Callable[["DataSet", list[Path], int], Iterator[Chunk]] | None
+    task: Task = "classification"
+    licence: str = "not stated"
+    read: Callable[["DataSet", list[Path], int], Iterator[Chunk]] | None = None
     prepare: Callable[["DataSet", list[Path]], Callable[[int], Iterator[Chunk]]] | None = None
     sparse: bool = False
     time_order: bool = False  # the order of the rows is that of time, and is kept

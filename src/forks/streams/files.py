@@ -4,12 +4,15 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from forks.engine import Vector
 
@@ -60,12 +63,7 @@ class TextFile:
         self._file = COMPRESSED.get(self.path.suffix.lower(), open)(self.path, "rt", **_TEXT)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._close()
         if error is not None and is_damage(error):
             raise StreamError(
@@ -149,3 +147,26 @@ def check_columns(path: Path, wanted: Sequence[str], there: Sequence[str]) -> No
             raise StreamError(f"{path} has no column {name!r}; it has {', '.join(there)}")
         if there.count(name) > 1:
             raise StreamError(f"{path} has {there.count(name)} columns called {name!r}")
+
+
+def cell_error(path: PathLike, row: int, column: str, fault: str) -> StreamError:
+    """Return the error about a cell; rows count from 1."""
+    return StreamError(f"{path}, row {row}, column {column!r}: {fault}")
+
+
+def as_numbers(texts: Any) -> Vector:
+    """Return the numbers that an array of text holds, NaN where a text is not a number."""
+    # Python and NumPy take 1_000 for a number, which no table means.
+    underscores = (np.ascontiguousarray(texts).view(np.uint32) == ord("_")).any()
+    if not underscores:
+        with suppress(ValueError):
+            return np.asarray(texts.astype(np.float64))
+    return np.array([as_number(text) for text in texts])
+
+
+def as_number(text: str) -> float:
+    """Return the number that a text is, or NaN."""
+    try:
+        return float(text) if "_" not in text else math.nan
+    except ValueError:
+        return math.nan

@@ -9,7 +9,7 @@ behind the numbers, by scikit-learn's `FeatureHasher`, value v of column c as th
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,14 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
 from forks.engine import Vector
-from forks.streams.files import STANDARD_INPUT, StreamError, check_columns, existing
+from forks.streams.files import (
+    STANDARD_INPUT,
+    StreamError,
+    as_numbers,
+    cell_error,
+    check_columns,
+    existing,
+)
 from forks.streams.formats import FORMATS, format_of
 
 MISSING = ("error", "zero")
@@ -92,6 +99,7 @@ class Labelled(NamedTuple):
     y: np.ndarray | None  # numbers or text; None if the file has no labels
 
 
+@dataclass
 class InputFile:
     """A file, or "-" for standard input, read once from its beginning; for use in a `with`.
 
@@ -112,45 +120,42 @@ class InputFile:
         See `Input`.
     chunk : int
         Rows in a chunk, and thus in the first one, which decides.
+
+    Attributes
+    ----------
+    input : Input or None
+        How the file is read: `known`, or what the first chunk decided.
+    name : str
+        The path, for messages.
     """
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        known: Input | None = None,
-        format: str | None = None,
-        label: str | None = None,
-        features: int | None = None,
-        categorical: tuple[str, ...] = (),
-        hash_bits: int = 8,
-        missing: str = "error",
-        chunk: int = 10_000,
-    ) -> None:
-        self.path = path
-        self.name = "standard input" if path == STANDARD_INPUT else path
-        self.input = known
-        self.chunk = chunk
-        self._label = label
-        self._categorical = categorical
-        self._hash_bits = hash_bits
-        self._missing = missing
-        self._features = features if known is None else known.n_features
+    path: str
+    _: KW_ONLY
+    known: Input | None = None
+    format: str | None = None
+    label: str | None = None
+    features: int | None = None
+    categorical: tuple[str, ...] = ()
+    hash_bits: int = 8
+    missing: str = "error"
+    chunk: int = 10_000
+
+    def __post_init__(self) -> None:
+        known = self.input = self.known
+        self.name = "standard input" if self.path == STANDARD_INPUT else self.path
         self._stack = ExitStack()
         self._row = 0  # rows returned so far
-        if format is None and known is not None:
-            format = known.format
-        self.format = format_of(path, format)
-        if path != STANDARD_INPUT:
-            existing(path)
-        if known is not None and self._is_table != (FORMATS[known.format].columns is not None):
-            raise ValueError(
-                f"{self.name} is {self.format.name}, but the model learned {known.format}"
-            )
-
-    @property
-    def _is_table(self) -> bool:
-        return self.format.columns is not None
+        if self.format is None and known is not None:
+            self.format = known.format
+        self._format = format_of(self.path, self.format)
+        if self.path != STANDARD_INPUT:
+            existing(self.path)
+        if known is not None:
+            if (FORMATS[known.format].columns is None) != (self._format.columns is None):
+                raise ValueError(
+                    f"{self.name} is {self._format.name}, but the model learned {known.format}"
+                )
+            self.features = known.n_features
 
     def __enter__(self) -> "InputFile":
         return self
@@ -160,14 +165,14 @@ class InputFile:
 
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
-        if self.format.columns is None:
-            rows = self.format.read(self.path, n_features=self._features, chunk=self.chunk)
+        if self._format.columns is None:
+            rows = self._format.read(self.path, n_features=self.features, chunk=self.chunk)
             for X, y in self._stack.enter_context(closing(rows)):
                 if self.input is None:
-                    self.input = Input(format=self.format.name, n_features=X.shape[1])
+                    self.input = Input(format=self._format.name, n_features=X.shape[1])
                 yield Labelled(X, y)
             return
-        tables = self.format.columns(self.path, None, self.chunk)
+        tables = self._format.columns(self.path, None, self.chunk)
         for table in self._stack.enter_context(closing(tables)):
             if self.input is None:
                 self.input = self._look(table)
@@ -181,8 +186,8 @@ class InputFile:
     def _look(self, table: dict[str, Any]) -> Input:
         """Decide on the columns by the first chunk."""
         names = list(table)
-        label = self._label or names[-1]
-        categorical, bits = self._categorical, self._hash_bits
+        label = self.label or names[-1]
+        categorical, bits = self.categorical, self.hash_bits
         check_columns(Path(self.name), [label, *categorical], names)
         if label in categorical:
             raise ValueError(f"the label {label!r} cannot be a categorical feature")
@@ -192,13 +197,13 @@ class InputFile:
         text = [name for name in features if name in categorical or not _is_numeric(table[name])]
         numbers = tuple(name for name in features if name not in text)
         return Input(
-            format=self.format.name,
+            format=self._format.name,
             n_features=len(numbers) + (2**bits if text else 0),
             label=label,
             numbers=numbers,
             categorical=tuple(text),
             hash_bits=bits,
-            missing=self._missing,
+            missing=self.missing,
             numeric_labels=_is_numeric(table[label]),
         )
 
@@ -233,10 +238,7 @@ class InputFile:
         else:
             texts = _texts(column)
             empty = np.char.str_len(texts) == 0
-            try:
-                values = np.where(empty, "0", texts).astype(np.float64)
-            except ValueError:
-                values = np.array([_number(text) for text in texts])
+            values = as_numbers(np.where(empty, "0", texts))
         if empty.any():
             if missing == "error":
                 at = int(np.argmax(empty))
@@ -248,15 +250,8 @@ class InputFile:
             raise self._fault(at, name, f"{str(column[at])!r} is not a finite number")
         return values
 
-    def _fault(self, at: int, name: str, what: str) -> StreamError:
-        return StreamError(f"{self.name}, row {self._row + at + 1}, column {name!r}: {what}")
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text) if "_" not in text else np.nan
-    except ValueError:
-        return 0.0 if not text else np.nan
+    def _fault(self, at: int, name: str, fault: str) -> StreamError:
+        return cell_error(self.name, self._row + at + 1, name, fault)
 
 
 def _texts(column: Any) -> np.ndarray:
@@ -271,7 +266,7 @@ def _is_numeric(column: Any) -> bool:
         return True
     texts = _texts(column)
     texts = texts[np.char.str_len(texts) > 0]
-    return len(texts) > 0 and not np.isnan([_number(text) for text in texts]).any()
+    return len(texts) > 0 and not np.isnan(as_numbers(texts)).any()
 
 
 def _hashed(table: dict[str, Any], known: Input) -> Any:

@@ -10,13 +10,14 @@ from pathlib import Path
 from forks.engine.checks import one_of
 from forks.streams.files import STANDARD_INPUT, PathLike, ending
 from forks.streams.formats._format import Format
-from forks.streams.formats.csv import CSV, TSV, read_csv
+from forks.streams.formats.csv import CSV, TSV, delimited, read_csv
 from forks.streams.formats.libsvm import LIBSVM, read_libsvm
 from forks.streams.formats.parquet import PARQUET, read_parquet
 
 __all__ = [
     "FORMATS",
     "Format",
+    "delimited",
     "format_of",
     "read_csv",
     "read_libsvm",

@@ -23,6 +23,7 @@ from forks.streams.files import (
     PathLike,
     StandardInput,
     StreamError,
+    as_number,
     check_columns,
     open_text,
     place,
@@ -104,11 +105,9 @@ class _Table:
     def position(self, argument: str, column: Any) -> int:
         """Return the position of a column that an argument names."""
         path, n = self.file.path, len(self.names)
+        if self.header and not isinstance(column, str):
+            raise ValueError(f"{argument} must be a name in the header of {path}, got {column!r}")
         if self.header:
-            if not isinstance(column, str):
-                raise ValueError(
-                    f"{argument} must be a name in the header of {path}, got {column!r}"
-                )
             check_columns(path, [column], self.names)
             return self.names.index(column)
         if isinstance(column, bool) or not isinstance(column, int | np.integer):
@@ -187,7 +186,7 @@ class _Table:
         return block
 
     def _parsed(self, lines: list[str], columns: list[int]) -> Matrix | None:
-        """Parse plain lines, one row each, all finite; or give None."""
+        """Return the numbers of plain lines, one row each, all finite; or None."""
         delimiters = set(map(methodcaller("count", self.delimiter), lines))
         if delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
             return None
@@ -206,17 +205,15 @@ class _Table:
 
     def _number(self, fields: list[str], i: int) -> float:
         text = fields[i]
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if math.isfinite(value) and "_" not in text:  # which Python takes within a number
+        value = as_number(text)
+        if math.isfinite(value):
             return value
         fault = f"{text!r} is not a finite number" if text.strip() else "the cell is empty"
         raise self._error(f", column {self.names[i]!r}: {fault}")
 
 
-def _format(name: str, delimiter: str) -> Format:
+def delimited(name: str, delimiter: str) -> Format:
+    """Return the format of text tables with a delimiter, whose files end in the name."""
     return Format(
         name=name,
         endings=(f".{name}",),
@@ -226,4 +223,4 @@ def _format(name: str, delimiter: str) -> Format:
     )
 
 
-CSV, TSV = _format("csv", ","), _format("tsv", "\t")
+CSV, TSV = delimited("csv", ","), delimited("tsv", "\t")

@@ -16,6 +16,7 @@ from forks.streams.files import (
     StandardInput,
     StreamError,
     TextFile,
+    as_number,
     open_text,
     place,
 )
@@ -115,7 +116,7 @@ def _parsed(file: TextFile, lines: dict[int, str], n_features: int) -> Chunk:
 def _fault(text: str, n_features: int) -> str | None:
     """Say what is wrong with a row, if anything is."""
     label, *entries = text.partition("#")[0].split()
-    if not _is_finite(label):
+    if not math.isfinite(as_number(label)):
         return f"the label {label!r} is not a finite number"
     before = 0
     for entry in entries[1:] if entries and entries[0].startswith("qid:") else entries:
@@ -131,7 +132,7 @@ def _fault(text: str, n_features: int) -> str | None:
             return f"index {index} follows {before}, but indices must rise"
         if number > n_features:
             return f"index {index} is larger than n_features, which is {n_features}"
-        if not _is_finite(value):
+        if not math.isfinite(as_number(value)):
             return f"the value of {entry!r} is not a finite number"
         before = number
     return None
@@ -140,13 +141,6 @@ def _fault(text: str, n_features: int) -> str | None:
 def _number(index: str) -> int:
     """Return the number that an index is, or the smallest that is too large for the parser."""
     return min(int(index), _LARGEST + 1) if len(index) <= _MOST_DIGITS else _LARGEST + 1
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 LIBSVM = Format(

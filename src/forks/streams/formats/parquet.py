@@ -15,6 +15,7 @@ from forks.streams.files import (
     Columns,
     PathLike,
     StreamError,
+    cell_error,
     check_columns,
     existing,
 )
@@ -46,7 +47,6 @@ def read_parquet(
     path = existing(path)
     with _opened(path) as file:
         schema = file.schema_arrow
-    check_columns(path, [target, *(features or ())], schema.names)
     chosen = [name for name in schema.names if name != target] if features is None else features
     if len(chosen) == 0:
         raise ValueError(f"features must name at least one column of {path}")
@@ -118,7 +118,7 @@ def _arrays(path: Path, names: Sequence[str], chunk: int) -> Columns:
     for row, batch in _batches(path, names, chunk):
         with _as_stream_error(f"{path} cannot be read beyond row {row}"):
             arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
-        # copies: what pyarrow gives may be its own memory, which nobody may write to
+        # Copies: pyarrow's own memory is read-only.
         yield {name: np.array(values) for name, values in arrays.items()}
 
 
@@ -132,7 +132,7 @@ def _values(path: Path, row: int, name: str, column: Any) -> Vector:
     first = int(np.argmax(faults))
     value = column[first].as_py()
     fault = "the cell is empty" if value is None else f"{value!r} is not a finite number"
-    raise StreamError(f"{path}, row {row + first + 1}, column {name!r}: {fault}")
+    raise cell_error(path, row + first + 1, name, fault)
 
 
 def _is_number(kind: Any) -> bool:
