@@ -10,9 +10,11 @@ Loops over eight numbers at a time are in `forks.engine.blocks`, random draws of
 `forks.engine.random`, checks of arguments in `forks.engine.checks`. Only this room knows numba.
 """
 
+from forks.engine.axes import axis_length, shapes_of
 from forks.engine.compile import JIT, entry, finite, njit
 from forks.engine.driver import Engine
 from forks.engine.group import EngineGroup
+from forks.engine.learner import Growth, Learner, Limit, Shapes
 from forks.engine.memory import Memory, allocate, compiled_viewer, grown, viewer
 from forks.engine.points import (
     Points,
@@ -31,9 +33,6 @@ from forks.engine.protocol import (
     MANY,
     MENDS,
     RESUME,
-    Learner,
-    Limit,
-    Shapes,
     attach,
     score,
     step,
@@ -57,6 +56,7 @@ __all__ = [
     "Cube",
     "Engine",
     "EngineGroup",
+    "Growth",
     "Learner",
     "Limit",
     "Matrix",
@@ -69,6 +69,7 @@ __all__ = [
     "absolute_distances",
     "allocate",
     "attach",
+    "axis_length",
     "by_form",
     "checked",
     "compiled_viewer",
@@ -85,6 +86,7 @@ __all__ = [
     "point_shapes",
     "rows_from",
     "score",
+    "shapes_of",
     "squared_distances",
     "step",
     "store",

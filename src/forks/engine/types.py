@@ -1,8 +1,7 @@
 """Names for the arrays that travel between rooms: the kind of number and the dimension.
 
-An array of a learner's state that is as long as there are features, or outputs, says along which
-of its axes: ``Annotated[Matrix, PER_OUTPUT]``. So a state can be made wider without knowing whose
-it is (`forks.engine.memory.stretched`).
+The arrays of a state also say how long their axes are: ``Annotated[Matrix, "outputs", "budget"]``
+(`forks.engine.axes`).
 """
 
 from typing import Annotated, NamedTuple, TypeAlias
@@ -17,7 +16,7 @@ Counter: TypeAlias = Annotated[NDArray[np.int64], int, 1]  # integers that compi
 
 
 class Along(NamedTuple):
-    """A mark on an array of a state: one of its axes runs over features or outputs."""
+    """A mark on an array that declares no axes: one of them runs over features or outputs."""
 
     what: str
     axis: int = 0
