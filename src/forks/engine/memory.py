@@ -87,15 +87,6 @@ def claimed_lengths(state_class: type, memory: Memory) -> dict[str, int]:
     return lengths_of(state_class, (tuple(line[1:]) for line in lines))
 
 
-def claimed_shape(state_class: type, name: str, memory: Memory) -> tuple[int, ...]:
-    """Return the shape that the table of a memory claims for one array; nothing else is trusted."""
-    leaves = arrays_of(state_class)
-    if memory.ints.ndim != 1 or memory.ints.shape[0] < 4 * len(leaves):
-        raise ValueError("the memory has no table")
-    (line,) = (line for line, (leaf, *_) in enumerate(leaves) if leaf == name)
-    return tuple(memory.ints[4 * line + 1 : 4 * line + 1 + leaves[line][2]].tolist())
-
-
 def check_layout(state_class: type, shapes: Mapping[str, tuple[int, ...]], memory: Memory) -> None:
     """Ask that memory from outside is laid out as `allocate` would do it: views stay inside."""
     floats, ints = memory
