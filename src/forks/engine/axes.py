@@ -20,7 +20,6 @@ from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from forks.engine.blocks import padded
-from forks.engine.types import Along
 
 Length = TypeVar("Length", bound=Callable[..., int])
 
@@ -35,7 +34,6 @@ class Array(NamedTuple):
     kind: type  # float or int
     ndim: int
     axes: tuple[str, ...]
-    along: tuple[Along, ...] = ()  # of an array that declares no axes
 
 
 def axis_length(function: Length) -> Length:
@@ -68,11 +66,9 @@ def _arrays(cls: type, given: Mapping[str, str]) -> Iterator[Array]:
                 yield array._replace(name=f"{name}.{array.name}")
         else:
             kind, ndim, *axes = marks
-            along = tuple(axis for axis in axes if isinstance(axis, Along))
-            declared = () if along else tuple(_expanded(axis, given) for axis in axes)
-            if declared and len(declared) != ndim:
-                raise TypeError(f"{cls.__name__}.{name} has {ndim} dimensions, got axes {declared}")
-            yield Array(name, kind, ndim, declared, along)
+            if axes and len(axes) != ndim:
+                raise TypeError(f"{cls.__name__}.{name} has {ndim} dimensions, got axes {axes}")
+            yield Array(name, kind, ndim, tuple(_expanded(axis, given) for axis in axes))
 
 
 def _expanded(axis: Any, given: Mapping[str, str]) -> str:
@@ -81,10 +77,9 @@ def _expanded(axis: Any, given: Mapping[str, str]) -> str:
     return ast.unparse(ast.parse(text, mode="eval"))
 
 
-def shapes_of(cls: type, lengths: Mapping[str, int], name: str = "") -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a class; `name` is that of a field that holds it."""
+def shapes_of(cls: type, lengths: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a class."""
     lengths = dict(lengths)
-    before = f"{name}." if name else ""
     shapes = {}
     for array in arrays_of(cls):
         if len(array.axes) != array.ndim:
@@ -93,7 +88,7 @@ def shapes_of(cls: type, lengths: Mapping[str, int], name: str = "") -> dict[str
             shape = tuple(int(eval(axis, _functions, lengths)) for axis in array.axes)
         except NameError as error:
             raise TypeError(f"{cls.__name__}.{array.name}: {error}") from None
-        shapes[before + array.name] = shape
+        shapes[array.name] = shape
     return shapes
 
 

@@ -92,9 +92,10 @@ class Learner(ABC):
 
     def __post_init__(self) -> None:
         """Check the fields whose types have a check, as kernels and losses do."""
-        for name, convert in _conversions(type(self)).items():
-            if not isinstance(convert, type) and hasattr(self, name):
-                convert(getattr(self, name))
+        conversions = _conversions(type(self))
+        for name, value in _fields(self).items():
+            if not isinstance(conversions[name], type):
+                conversions[name](value)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -111,13 +112,10 @@ class Learner(ABC):
 
         Its fields are those of `derived`, of `lengths` and of the configuration, by name.
         """
-        given = {**self.lengths(), **self.derived()}
-        return self.rule_class(
-            *(
-                convert(given[name] if name in given else getattr(self, name))
-                for name, convert in _conversions(self.rule_class).items()
-            )
-        )
+        rule_class: Any = self.rule_class
+        given = {**rule_class._field_defaults, **_fields(self), **self.lengths(), **self.derived()}
+        conversions = _conversions(rule_class).items()
+        return rule_class(**{name: convert(given[name]) for name, convert in conversions})
 
     def derived(self) -> dict[str, Any]:
         """Return the fields of the rule that the configuration does not have as they are."""
@@ -127,10 +125,9 @@ class Learner(ABC):
         """Return the numbers that axes name, beside features and outputs: by default all fields
         that are whole numbers.
         """
-        named = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
         return {
             name: value
-            for name, value in named
+            for name, value in _fields(self).items()
             if isinstance(value, Integral) and not isinstance(value, bool)
         }
 
@@ -143,7 +140,7 @@ class Learner(ABC):
     def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
         """Return the memory of a learner that has seen nothing."""
         first = {name: growth.first for name, growth in self.growing().items()}
-        memory = allocate(self.memory_class, self._declared_shapes(n_features, n_outputs, first))
+        memory = allocate(self.memory_class, self.shapes(n_features, n_outputs, **first))
         self.begin(self.view(memory), rng)
         return memory
 
@@ -152,11 +149,10 @@ class Learner(ABC):
         if hasattr(view, "random"):
             view.random[:] = rng.integers(2**63, size=view.random.shape)
 
-    def _declared_shapes(
-        self, n_features: int, n_outputs: int, growing: Mapping[str, int]
-    ) -> Shapes:
-        sizes = {"features": n_features, "outputs": n_outputs}
-        return shapes_of(self.memory_class, {**self.lengths(), **sizes, **growing})
+    def shapes(self, n_features: int, n_outputs: int, **more: int) -> Shapes:
+        """Return the shapes of the arrays of the memory, with `more` lengths."""
+        sizes = {"features": n_features, "outputs": n_outputs, **more}
+        return shapes_of(self.memory_class, {**self.lengths(), **sizes})
 
     def view(self, memory: Memory) -> Any:
         """Show the memory as a NamedTuple of arrays."""
@@ -172,7 +168,7 @@ class Learner(ABC):
 
         Kept points have a 0 there, so nothing that was learned changes.
         """
-        return self._resized(self.view(memory), features=n_features)
+        return self.resized(self.view(memory), features=n_features)
 
     def with_outputs(self, memory: Memory, n_outputs: int) -> Memory:
         """Return the memory for more outputs, copies of the last one.
@@ -180,7 +176,7 @@ class Learner(ABC):
         An output that has had the last one's targets so far would be what the last one is.
         """
         old = self.view(memory)
-        larger = self._resized(old, outputs=n_outputs)
+        larger = self.resized(old, outputs=n_outputs)
         repeat_last(old, self.view(larger), "outputs")
         return larger
 
@@ -191,11 +187,12 @@ class Learner(ABC):
         for name in names:
             most = growing[name].most
             larger[name] = 2 * now[name] if most is None else min(2 * now[name], most)
-        memory = self._resized(view, **larger)
+        memory = self.resized(view, **larger)
         memory.event[EVENT] = 0
         return memory
 
-    def _resized(self, view: Any, **changed: int) -> Memory:
+    def resized(self, view: Any, **changed: int) -> Memory:
+        """Return a copy of the state for other lengths of its axes; what is new is zero."""
         return resized(view, {**self.lengths(), **lengths_in(view), **changed})
 
     # ---- memory from outside -------------------------------------------------------------------
@@ -209,10 +206,11 @@ class Learner(ABC):
             raise ValueError(f"{type(self).__name__} has one output, not {n_outputs}")
         grown = {}
         for name, growth in self.growing().items():
-            grown[name] = claimed_lengths(self.memory_class, memory)[name]
-            if not is_doubled(grown[name], *growth):
-                raise ValueError(f"there is no {name} of {grown[name]}")
-        return self.memory_class, self._declared_shapes(n_features, n_outputs, grown)
+            length = claimed_lengths(self.memory_class, memory)[name]
+            if not is_doubled(length, *growth):
+                raise ValueError(f"the memory claims a {name} of {length}, which it cannot have")
+            grown[name] = length
+        return self.memory_class, self.shapes(n_features, n_outputs, **grown)
 
     def limits(self, view: Any) -> list[Limit]:
         """Return the bounds of all integers that compiled code relies on, and of some floats."""
@@ -277,6 +275,10 @@ class Learner(ABC):
         """
         del memory, X
         return None
+
+
+def _fields(learner: Any) -> dict[str, Any]:
+    return {field.name: getattr(learner, field.name) for field in fields(learner)}
 
 
 @cache

@@ -110,36 +110,16 @@ def _aligned_zeros(n: int) -> Vector:
     return room[start : start + n]
 
 
-def grown(state_class: type, view: Any, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
-    """Reserve larger arrays for a state class and copy the state in `view` into them.
+def resized(view: Any, lengths: Mapping[str, int]) -> Memory:
+    """Return a copy of a state for other lengths of its axes; what is new is zero.
 
     Each array keeps its place in the corner of the new one.
     """
-    memory = allocate(state_class, shapes)
-    for old, new in zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True):
+    cls: Any = type(view)
+    memory = allocate(cls, shapes_of(cls, lengths))
+    for old, new in zip(_arrays(view), _arrays(viewer(cls)(memory)), strict=True):
         new[tuple(map(slice, old.shape))] = old
     return memory
-
-
-def resized(view: Any, lengths: Mapping[str, int]) -> Memory:
-    """Return a copy of a state for other lengths of its axes; what is new is zero."""
-    cls: Any = type(view)
-    if any(len(array.axes) != array.ndim for array in arrays_of(cls)):
-        return grown(cls, view, _marked_shapes(view, lengths))
-    return grown(cls, view, shapes_of(cls, {**lengths_in(view), **lengths}))
-
-
-def _marked_shapes(view: Any, lengths: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a state that has marks (`Along`) instead of axes."""
-    cls: Any = type(view)
-    shapes = {}
-    for declared, array in zip(arrays_of(cls), _arrays(view), strict=True):
-        shape = list(array.shape)
-        for axis, length in lengths.items():
-            for number in _along(declared, axis):
-                shape[number] = length
-        shapes[declared.name] = tuple(shape)
-    return shapes
 
 
 def lengths_in(view: Any) -> dict[str, int]:
@@ -152,15 +132,10 @@ def repeat_last(old: Any, new: Any, axis: str) -> None:
     state_class: Any = type(old)
     arrays = zip(_arrays(old), _arrays(new), strict=True)
     for array, (before, after) in zip(arrays_of(state_class), arrays, strict=True):
-        for number in _along(array, axis):
-            outer = (slice(None),) * number
-            last = before.shape[number] - 1
+        if axis in array.axes:
+            outer = (slice(None),) * array.axes.index(axis)
+            last = before.shape[len(outer)] - 1
             after[*outer, last + 1 :] = before[*outer, last:]
-
-
-def _along(array: Array, axis: str) -> list[int]:
-    marked = [mark.axis for mark in array.along if mark.what == axis]
-    return marked + [number for number, name in enumerate(array.axes) if name == axis]
 
 
 def _arrays(view: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine.axes import axis_length, shapes_of
+from forks.engine.axes import axis_length
 from forks.engine.blocks import (
     LANES,
     absolute,
@@ -42,11 +42,6 @@ class Points(NamedTuple):
 
     columns: Annotated[Matrix, "features", "odd_blocks(capacity)"]  # point i is columns[:, i]
     norms: Annotated[Matrix, 2, "odd_blocks(capacity)"]  # |x_i|_2^2 and |x_i|_1
-
-
-def point_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Points` field of a state that declares no axes."""
-    return shapes_of(Points, {"features": n_features, "capacity": capacity}, name)
 
 
 def dense_points(points: Points, n: int) -> Matrix:

@@ -4,7 +4,7 @@ The arrays of a state also say how long their axes are: ``Annotated[Matrix, "out
 (`forks.engine.axes`).
 """
 
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,3 @@ Vector: TypeAlias = Annotated[NDArray[np.float64], float, 1]
 Matrix: TypeAlias = Annotated[NDArray[np.float64], float, 2]
 Cube: TypeAlias = Annotated[NDArray[np.float64], float, 3]
 Counter: TypeAlias = Annotated[NDArray[np.int64], int, 1]  # integers that compiled code may change
-
-
-class Along(NamedTuple):
-    """A mark on an array that declares no axes: one of them runs over features or outputs."""
-
-    what: str
-    axis: int = 0
-
-
-PER_FEATURE = Along("features")
-PER_OUTPUT = Along("outputs")

@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import Matrix, Vector, by_form, njit, shapes_of
+from forks.engine import Matrix, Vector, by_form, njit
 
 _BOUND = 5.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
@@ -38,11 +38,6 @@ class Scale(NamedTuple):
     width: Annotated[Vector, "features"]
     tail: Annotated[Vector, "features"]
     bound: Annotated[Vector, 1]
-
-
-def scale_shapes(name: str, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Scale` field of a state that declares no axes."""
-    return shapes_of(Scale, {"features": n_features}, name)
 
 
 def fit_scale(X: Matrix, weights: Vector) -> Scale:

@@ -25,7 +25,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import Matrix, Vector, axis_length, entry, finite, njit, shapes_of
+from forks.engine import Matrix, Vector, axis_length, entry, finite, njit
 from forks.engine.blocks import (
     LANES,
     divide,
@@ -53,11 +53,6 @@ class PackedInverse(NamedTuple):
 
     T: Annotated[Vector, "packed_size(n)"]
     d: Annotated[Vector, "n"]
-
-
-def inverse_shapes(name: str, n: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `PackedInverse` field of a state that declares no axes."""
-    return shapes_of(PackedInverse, {"n": n}, name)
 
 
 @axis_length
