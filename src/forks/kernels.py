@@ -20,7 +20,7 @@ forms of rows. A field named `bandwidth` must be positive and can be set from da
 ``bandwidth="median"``.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,8 +52,6 @@ __all__ = [
 _LARGEST = 1e100
 _LARGEST_SCALE = 1e300
 
-Kernel: TypeAlias = Any  # any NamedTuple registered with `kernel_row`
-
 
 @jit_dispatch
 def kernel_row(kernel, x, points, n, out):
@@ -61,6 +59,19 @@ def kernel_row(kernel, x, points, n, out):
 
     `out` has room for n rounded up to a multiple of 8; numbers beyond n are of no meaning.
     """
+
+
+def check_kernel(kernel: Any) -> Any:
+    """Return the kernel in the form that compiled code takes, or say what is wrong with it."""
+    kernel = checked(kernel, "kernel", kernel_row.knows)
+    for name in ("bandwidth", "degree", "gamma"):
+        if getattr(kernel, name, 1) <= 0:
+            raise ValueError(f"kernel: {name} must be positive, got {getattr(kernel, name)!r}")
+    return kernel
+
+
+# Any NamedTuple registered with `kernel_row`; the rules of learners have it checked.
+Kernel: TypeAlias = Annotated[Any, check_kernel]
 
 
 @njit
@@ -122,15 +133,6 @@ class Linear(NamedTuple):
 @kernel_row.register(Linear)
 def _linear_row(kernel, x, points, n, out):
     inner_products(x, points, n, out)
-
-
-def check_kernel(kernel: Kernel) -> Kernel:
-    """Return the kernel in the form that compiled code takes, or say what is wrong with it."""
-    kernel = checked(kernel, "kernel", kernel_row.knows)
-    for name in ("bandwidth", "degree", "gamma"):
-        if getattr(kernel, name, 1) <= 0:
-            raise ValueError(f"kernel: {name} must be positive, got {getattr(kernel, name)!r}")
-    return kernel
 
 
 @entry

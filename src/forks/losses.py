@@ -7,11 +7,9 @@ classification losses are -1 and +1. A loss of one's own is added like a kernel
 """
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from forks.engine import checked, jit_dispatch
-
-Loss: TypeAlias = Any  # any NamedTuple registered with `value`, `slope` and `curvature`
 
 
 @jit_dispatch
@@ -27,6 +25,19 @@ def slope(loss, f, y):
 @jit_dispatch
 def curvature(loss, f, y):
     """Second derivative of l in f."""
+
+
+def check_loss(loss: Any) -> Any:
+    """Return the loss in the form that compiled code takes, or say what is wrong with it."""
+    loss = checked(loss, "loss", slope.knows)
+    for name in ("epsilon", "delta"):
+        if getattr(loss, name, 0) < 0:
+            raise ValueError(f"loss: {name} must not be negative, got {getattr(loss, name)!r}")
+    return loss
+
+
+# Any NamedTuple registered with the three verbs; the rules of learners have it checked.
+Loss: TypeAlias = Annotated[Any, check_loss]
 
 
 class Hinge(NamedTuple):
@@ -184,12 +195,3 @@ def _huber_slope(loss, f, y):
 @curvature.register(Huber)
 def _huber_curvature(loss, f, y):
     return 1.0 if abs(f - y) < loss.delta else 0.0
-
-
-def check_loss(loss: Loss) -> Loss:
-    """Return the loss in the form that compiled code takes, or say what is wrong with it."""
-    loss = checked(loss, "loss", slope.knows)
-    for name in ("epsilon", "delta"):
-        if getattr(loss, name, 0) < 0:
-            raise ValueError(f"loss: {name} must not be negative, got {getattr(loss, name)!r}")
-    return loss

@@ -10,7 +10,8 @@ import pytest
 
 import forks
 from compiled import njit
-from forks.engine import Counter, Cube, Matrix, Memory, Vector, allocate, compiled_viewer, viewer
+from forks.engine import Counter, Cube, Matrix, Memory, Vector, allocate, viewer
+from forks.engine.memory import compiled_viewer
 
 
 class MemoryTestLeaf(NamedTuple):

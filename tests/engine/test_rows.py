@@ -13,8 +13,8 @@ from forks.engine import (
     dense_points,
     dense_row,
     inner_products,
-    point_shapes,
     rows_from,
+    shapes_of,
     squared_distances,
     store,
     store_points,
@@ -196,5 +196,5 @@ def test_slices_of_a_sparse_matrix():
 
 def test_shapes_are_padded():
     for capacity, width in ((1, 8), (9, 24), (24, 24), (25, 40), (256, 264)):
-        shapes = {"points.columns": (3, width), "points.norms": (2, width)}
-        assert point_shapes("points", 3, capacity) == shapes
+        shapes = {"columns": (3, width), "norms": (2, width)}
+        assert shapes_of(Points, {"features": 3, "capacity": capacity}) == shapes

@@ -9,13 +9,13 @@ from scipy.sparse import csr_array
 
 from compiled import njit
 from forks import oracles
-from forks.engine import rows_from, take
+from forks.engine import rows_from, shapes_of, take
 from forks.features.scaling import (
+    Scale,
     apply_scale,
     divided,
     fit_scale,
     no_scale,
-    scale_shapes,
     scaled_value,
     write_scaled,
 )
@@ -152,12 +152,9 @@ def test_no_scale_leaves_rows_as_they_are():
 
 
 def test_the_shapes_of_a_state_are_those_of_a_scale():
-    shapes = scale_shapes("scale", 7)
-    fields = {f"scale.{name}": field.shape for name, field in no_scale(7)._asdict().items()}
-    assert shapes == fields
-    assert {name: field.shape for name, field in fitted(features())._asdict().items()} == {
-        name.removeprefix("scale."): shape for name, shape in shapes.items()
-    }
+    shapes = shapes_of(Scale, {"features": 7})
+    for scale in (no_scale(7), fitted(features())):
+        assert {name: field.shape for name, field in scale._asdict().items()} == shapes
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -9,7 +9,6 @@ from forks.datasets import load, permutations
 from forks.engine import Engine, one_thread
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import PROSNKONS
-from forks.learners.pros_n_kons import state_of
 from forks.losses import Hinge, SquaredError
 from forks.streams import adversarial
 from forks_against_oracle import oracle_kernel, oracle_loss
@@ -28,6 +27,8 @@ NAMES = (
     "blind_resets",
     "single_precision",
 )
+
+state_of = PROSNKONS().view
 
 
 def stream(n=200, d=4, seed=0):

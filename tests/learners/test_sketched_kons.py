@@ -9,13 +9,14 @@ from forks.datasets import load, permutations
 from forks.engine import one_thread
 from forks.kernels import Gaussian, Linear, Polynomial
 from forks.learners import SketchedKONS
-from forks.learners.sketched_kons import state_of
 from forks.losses import SquaredError
 from forks_against_oracle import oracle_kernel, oracle_loss
 from oracle_streams import column, draws_of, engine_for, repeating
 
 SKETCH = ("beta", "epsilon", "gamma")
 NEWTON = ("alpha", "curvature", "clip")
+
+state_of = SketchedKONS().view
 
 
 def stream(n=120, d=4, seed=0):
@@ -142,7 +143,7 @@ def test_rooms_grow_apart_by_doubling():
     for row, target in zip(X, y, strict=True):
         engine.learn_one(row, target)
         state = state_of(engine.memory)
-        rooms.append((state.a.shape[0], state.triangle.shape[0]))
+        rooms.append((state.alpha.shape[0], state.triangle.shape[0]))
         assert state.counts[2] <= rooms[-1][0]
         assert state.counts[3] <= rooms[-1][1]
     points, members = map(set, zip(*rooms, strict=True))
@@ -166,7 +167,7 @@ def test_rows_beyond_all_bounds_teach_nothing():
     engine = engine_for(SketchedKONS(kernel=Polynomial(3)), 4)
     assert np.isfinite(engine.learn(X, column(y))).all()
     state = state_of(engine.memory)
-    for part in (state.a, state.c, state.weighted, state.triangle, state.ridge):
+    for part in (state.alpha, state.c, state.weighted, state.triangle, state.leverage):
         assert np.isfinite(part).all()
     bounded = X[np.abs(X).max(axis=1) < 1e100]
     assert np.abs(engine.predict(bounded)).max() > 0.1

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import njit
+from forks.engine import shapes_of
 from forks.linalg.packed_inverse import (
     PackedInverse,
     add,
-    inverse_shapes,
     packed_size,
     root,
     set_root,
@@ -28,7 +28,7 @@ def add_all(P, h, X, U, q):
 
 
 def empty(n):
-    shapes = inverse_shapes("P", n).values()
+    shapes = shapes_of(PackedInverse, {"n": n}).values()
     return PackedInverse(*(np.full(shape, np.nan) for shape in shapes))
 
 

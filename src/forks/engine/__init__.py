@@ -2,25 +2,27 @@
 
 - *Compile*: `njit` for code inside compiled code, `entry` for what Python calls; `jit_dispatch`
   declares a verb with a body per type, `by_form` one with a body for dense and one for sparse rows.
-- *Store*: a state is a NamedTuple of arrays (`Vector`, `Matrix`, ...), which `allocate` reserves
-  in a flat `Memory` and `viewer` and `compiled_viewer` show; `Points` are kept rows.
-- *Call*: a `Learner` registers `attach`, `workspace`, `score` and `step`; an `Engine` drives it.
+- *Store*: a state is a NamedTuple of arrays (`Vector`, `Matrix`, ...) that declare their axes
+  (`forks.engine.axes`): views of a flat `Memory`. `Points` are kept rows.
+- *Call*: a `Learner` names its rule, state and scratch, and registers `score` and `step`; an
+  `Engine` drives it.
 
 Loops over eight numbers at a time are in `forks.engine.blocks`, random draws of compiled code in
 `forks.engine.random`, checks of arguments in `forks.engine.checks`. Only this room knows numba.
 """
 
+from forks.engine.axes import axis_length, shapes_of
 from forks.engine.compile import JIT, entry, finite, njit
 from forks.engine.driver import Engine
 from forks.engine.group import EngineGroup
-from forks.engine.memory import Memory, allocate, compiled_viewer, grown, viewer
+from forks.engine.learner import Growth, Learner, Limit, Shapes
+from forks.engine.memory import Memory, allocate, viewer
 from forks.engine.points import (
     Points,
     absolute_distances,
     copy_point,
     dense_points,
     inner_products,
-    point_shapes,
     squared_distances,
     store,
     store_point,
@@ -31,9 +33,6 @@ from forks.engine.protocol import (
     MANY,
     MENDS,
     RESUME,
-    Learner,
-    Limit,
-    Shapes,
     attach,
     score,
     step,
@@ -41,7 +40,7 @@ from forks.engine.protocol import (
 )
 from forks.engine.rows import SparseRow, SparseRows, dense_row, rows_from, take
 from forks.engine.threads import one_thread
-from forks.engine.types import PER_FEATURE, PER_OUTPUT, Along, Counter, Cube, Matrix, Vector
+from forks.engine.types import Counter, Cube, Matrix, Vector
 from forks.engine.verbs import by_form, checked, jit_dispatch
 
 __all__ = [
@@ -49,14 +48,12 @@ __all__ = [
     "JIT",
     "MANY",
     "MENDS",
-    "PER_FEATURE",
-    "PER_OUTPUT",
     "RESUME",
-    "Along",
     "Counter",
     "Cube",
     "Engine",
     "EngineGroup",
+    "Growth",
     "Learner",
     "Limit",
     "Matrix",
@@ -69,22 +66,21 @@ __all__ = [
     "absolute_distances",
     "allocate",
     "attach",
+    "axis_length",
     "by_form",
     "checked",
-    "compiled_viewer",
     "copy_point",
     "dense_points",
     "dense_row",
     "entry",
     "finite",
-    "grown",
     "inner_products",
     "jit_dispatch",
     "njit",
     "one_thread",
-    "point_shapes",
     "rows_from",
     "score",
+    "shapes_of",
     "squared_distances",
     "step",
     "store",

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from forks.engine.learner import Learner
 from forks.engine.live import Live, live_from, place, ways_in
 from forks.engine.memory import Memory
 from forks.engine.protocol import (
@@ -16,7 +17,6 @@ from forks.engine.protocol import (
     MENDS,
     PENDING,
     ROUNDS,
-    Learner,
     new_clock,
     run,
     score_rows,

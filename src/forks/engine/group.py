@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks.engine.driver import Engine
-from forks.engine.protocol import Learner
+from forks.engine.learner import Learner
 from forks.engine.shared import Shared
 from forks.engine.types import Matrix, Vector
 

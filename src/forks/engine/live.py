@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from forks.engine.learner import Learner
 from forks.engine.memory import Memory
-from forks.engine.protocol import Learner, run, run_ahead, score_rows
+from forks.engine.protocol import run, run_ahead, score_rows
 from forks.engine.types import Counter, Vector
 
 

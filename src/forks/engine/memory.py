@@ -9,19 +9,19 @@ integers; compiled code and Python alike look at it through the views of a state
 order of the state's fields; the integer fields follow the table.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from forks.engine.axes import Array, arrays_of, fields_of, lengths_of, shapes_of
 from forks.engine.compile import JIT
-from forks.engine.types import Along, Counter, Vector
+from forks.engine.types import Counter, Vector
 
 _ALIGN = 8  # floats: each array starts a whole number of 64-byte lines after the first
 
@@ -50,22 +50,6 @@ class Memory(NamedTuple):
         return Memory(floats, self.ints.copy())
 
 
-@cache
-def _listed(state_class: type) -> list[tuple[str, type, int, tuple[Along, ...]]]:
-    """List what `_leaves` yields, once: to read type hints takes a millisecond."""
-    return list(_leaves(state_class))
-
-
-def _leaves(state_class: type) -> Iterator[tuple[str, type, int, tuple[Along, ...]]]:
-    """List (dotted name, float or int, dimensions, marks) of a class, nested ones in place."""
-    for name, hint in get_type_hints(state_class, include_extras=True).items():
-        if get_origin(hint) is Annotated:
-            _, kind, ndim, *marks = get_args(hint)
-            yield name, kind, ndim, tuple(marks)
-        else:
-            yield from ((f"{name}.{leaf}", *rest) for leaf, *rest in _leaves(hint))  # type: ignore[misc]
-
-
 def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
     """Reserve zeros for a state class; `shapes` names every array, nested ones with a dot."""
     table, n_floats, n_ints = _layout(state_class, shapes)
@@ -76,12 +60,12 @@ def allocate(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> Memory
 
 def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[list[int], int, int]:
     """Return the table, and how many floats and integers it takes, reserving nothing."""
-    leaves = _listed(state_class)
-    if {name for name, *_ in leaves} != set(shapes):
+    arrays = arrays_of(state_class)
+    if {array.name for array in arrays} != set(shapes):
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
     table: list[int] = []
-    n_floats, n_ints = 0, 4 * len(leaves)
-    for name, kind, ndim, _ in leaves:
+    n_floats, n_ints = 0, 4 * len(arrays)
+    for name, kind, ndim, *_ in arrays:
         shape = [int(length) for length in shapes[name]]
         if len(shape) != ndim:
             raise TypeError(f"{state_class.__name__}.{name} has {ndim} dimensions, got {shape}")
@@ -93,13 +77,14 @@ def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[l
     return table, n_floats, n_ints
 
 
-def claimed_shape(state_class: type, name: str, memory: Memory) -> tuple[int, ...]:
-    """Return the shape that the table of a memory claims for one array; nothing else is trusted."""
-    leaves = _listed(state_class)
-    if memory.ints.ndim != 1 or memory.ints.shape[0] < 4 * len(leaves):
+def claimed_lengths(state_class: type, memory: Memory) -> dict[str, int]:
+    """Return the lengths that the table of a memory claims; nothing else of it is trusted."""
+    arrays = arrays_of(state_class)
+    ints = memory.ints
+    if ints.dtype != np.int64 or ints.ndim != 1 or ints.shape[0] < 4 * len(arrays):
         raise ValueError("the memory has no table")
-    (line,) = (line for line, (leaf, *_) in enumerate(leaves) if leaf == name)
-    return tuple(memory.ints[4 * line + 1 : 4 * line + 1 + leaves[line][2]].tolist())
+    lines = ints[: 4 * len(arrays)].reshape(-1, 4).tolist()
+    return lengths_of(state_class, (tuple(line[1:]) for line in lines))
 
 
 def check_layout(state_class: type, shapes: Mapping[str, tuple[int, ...]], memory: Memory) -> None:
@@ -125,48 +110,32 @@ def _aligned_zeros(n: int) -> Vector:
     return room[start : start + n]
 
 
-def grown(state_class: type, view: Any, shapes: Mapping[str, tuple[int, ...]]) -> Memory:
-    """Reserve larger arrays for a state class and copy the state in `view` into them.
+def resized(view: Any, lengths: Mapping[str, int]) -> Memory:
+    """Return a copy of a state for other lengths of its axes; what is new is zero.
 
     Each array keeps its place in the corner of the new one.
     """
-    memory = allocate(state_class, shapes)
-    for old, new in zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True):
+    cls: Any = type(view)
+    memory = allocate(cls, shapes_of(cls, lengths))
+    for old, new in zip(_arrays(view), _arrays(viewer(cls)(memory)), strict=True):
         new[tuple(map(slice, old.shape))] = old
     return memory
 
 
-def stretched(view: Any, what: str, length: int) -> Memory:
-    """Return a copy of a state whose axes along `what` are longer; what is new is zero."""
-    return grown(type(view), view, _stretched_shapes(view, what, length))
+def lengths_in(view: Any) -> dict[str, int]:
+    """Return the lengths of a state that its axes name."""
+    return lengths_of(type(view), (array.shape for array in _arrays(view)))
 
 
-def repeated(view: Any, what: str, length: int) -> Memory:
-    """Return a copy of a state whose axes along `what` are longer, by copies of the last there."""
-    state_class: Any = type(view)
-    memory = stretched(view, what, length)
-    arrays = zip(_arrays(view), _arrays(viewer(state_class)(memory)), strict=True)
-    for (*_, marks), (old, new) in zip(_listed(state_class), arrays, strict=True):
-        for axis in _axes(marks, what):
-            before = (slice(None),) * axis
-            last = old.shape[axis] - 1
-            new[*before, last + 1 :] = old[*before, last:]
-    return memory
-
-
-def _stretched_shapes(view: Any, what: str, length: int) -> dict[str, tuple[int, ...]]:
-    state_class: Any = type(view)
-    shapes = {}
-    for (name, _, _, marks), array in zip(_listed(state_class), _arrays(view), strict=True):
-        shape = list(array.shape)
-        for axis in _axes(marks, what):
-            shape[axis] = length
-        shapes[name] = tuple(shape)
-    return shapes
-
-
-def _axes(marks: tuple[Along, ...], what: str) -> list[int]:
-    return [mark.axis for mark in marks if mark.what == what]
+def repeat_last(old: Any, new: Any, axis: str) -> None:
+    """Fill what is new along an axis with copies of the last there, after `resized`."""
+    state_class: Any = type(old)
+    arrays = zip(_arrays(old), _arrays(new), strict=True)
+    for array, (before, after) in zip(arrays_of(state_class), arrays, strict=True):
+        if axis in array.axes:
+            outer = (slice(None),) * array.axes.index(axis)
+            last = before.shape[len(outer)] - 1
+            after[*outer, last + 1 :] = before[*outer, last:]
 
 
 def _arrays(view: Any) -> Iterator[Any]:
@@ -177,10 +146,14 @@ def _arrays(view: Any) -> Iterator[Any]:
             yield part
 
 
+_SLICE = "{flat}[{start} : {start} + {size}].reshape({shape})"
+_POINTER = "carray(address({flat}, {start}), {shape})" if JIT else _SLICE
+
+
 @cache
 def viewer(state_class: type) -> Callable[[Memory], Any]:
     """Make the function that shows flat memory as a state, in Python."""
-    view = _written_out(state_class, "{flat}[{start} : {start} + {size}].reshape({lengths})")
+    view = _attach(state_class, _SLICE)
     return lambda memory: view(None, memory.floats, memory.ints)
 
 
@@ -191,9 +164,75 @@ def compiled_viewer(state_class: type) -> Callable[..., Any]:
     views are made from addresses (`numba.carray`): slices and reshapes with their checks and
     reference counts take seconds to compile.
     """
-    if not JIT:
-        return _written_out(state_class, "{flat}[{start} : {start} + {size}].reshape({lengths})")
-    return _written_out(state_class, "carray(address({flat}, {start}), {lengths})")
+    return _attach(state_class, _POINTER)
+
+
+def _attach(state_class: type, view: str) -> Callable[..., Any]:
+    views = []
+    for line, array in enumerate(arrays_of(state_class)):
+        flat = "floats" if array.kind is float else "ints"
+        lengths = [f"ints[{4 * line + 1 + i}]" for i in range(array.ndim)]
+        views.append(_view(view, flat, f"ints[{4 * line}]", lengths))
+    namespace: dict[str, Any] = {}
+    made = _written_out(state_class, iter(views), namespace)
+    return _function("attach(rule, floats, ints)", [f"return {made}"], namespace)
+
+
+@cache
+def scratch_for(
+    work_class: type, state_class: type
+) -> tuple[Callable[..., Any], Callable[[Any], int]]:
+    """Make the body (rule, state, scratch) -> work of `workspace`, and the count of its floats.
+
+    Each axis of a scratch array is a number, or that of some array of the state, whose length it
+    has. The count, a function of the state, is made from the same lengths.
+    """
+    views, lines, end = [], [], "0"
+    for i, array in enumerate(arrays_of(work_class)):
+        lengths = [_length_in(state_class, axis, work_class, array) for axis in array.axes]
+        lines.append(f"start{i} = {end}")
+        views.append(_view(_POINTER, "scratch", f"start{i}", lengths))
+        end = f"start{i} + {' * '.join(lengths)}"
+    namespace: dict[str, Any] = {}
+    made = _written_out(work_class, iter(views), namespace)
+    cut = _function("workspace(rule, state, scratch)", [*lines, f"return {made}"], namespace)
+    return cut, _function("scratch_size(state)", [*lines, f"return {end}"], {})
+
+
+def _length_in(state_class: type, axis: str, work_class: type, scratch: Array) -> str:
+    """Return where compiled code finds the length of an axis."""
+    if axis.isdecimal():
+        return axis
+    for array in arrays_of(state_class):
+        if axis in array.axes:
+            return f"state.{array.name}.shape[{array.axes.index(axis)}]"
+    raise TypeError(
+        f"{work_class.__name__}.{scratch.name}: no array of {state_class.__name__} has the axis "
+        f"{axis!r}"
+    )
+
+
+def _view(template: str, flat: str, start: str, lengths: list[str]) -> str:
+    shape = f"({', '.join(lengths)},)"
+    return template.format(flat=flat, start=start, size=" * ".join(lengths), shape=shape)
+
+
+def _written_out(cls: type, views: Iterator[str], namespace: dict[str, Any]) -> str:
+    """Write out the making of a class from views: compiled code needs the type of every field."""
+    namespace[cls.__name__] = cls
+    parts = [
+        next(views) if part is None else _written_out(part, views, namespace)
+        for _, part, _ in fields_of(cls)
+    ]
+    return f"{cls.__name__}({', '.join(parts)})"
+
+
+def _function(head: str, lines: list[str], namespace: dict[str, Any]) -> Callable[..., Any]:
+    source = "".join([f"def {head}:\n", *(f"    {line}\n" for line in lines)])
+    namespace |= {"carray": carray, "address": address}
+    exec(compile(source, f"<{head}>", "exec"), namespace)
+    function: Callable[..., Any] = namespace[head.partition("(")[0]]
+    return function
 
 
 @intrinsic
@@ -205,34 +244,3 @@ def address(typing_context, flat, start):
         return builder.gep(array.data, [arguments[1]])
 
     return types.CPointer(flat.dtype)(flat, types.int64), pointer
-
-
-def _written_out(state_class: type, view: str) -> Callable[..., Any]:
-    """Write the views out as source: compiled code needs the type of every field."""
-    namespace: dict[str, Any] = {"carray": carray, "address": address}
-    lines = itertools.count()
-
-    def expression(cls: type) -> str:
-        namespace[cls.__name__] = cls
-        parts = []
-        for hint in get_type_hints(cls, include_extras=True).values():
-            if get_origin(hint) is not Annotated:
-                parts.append(expression(hint))
-                continue
-            _, kind, ndim, *_ = get_args(hint)
-            at = 4 * next(lines)
-            lengths = [f"ints[{at + i}]" for i in range(1, 1 + ndim)]
-            parts.append(
-                view.format(
-                    flat="floats" if kind is float else "ints",
-                    start=f"ints[{at}]",
-                    size=" * ".join(lengths),
-                    lengths=f"({', '.join(lengths)},)",
-                )
-            )
-        return f"{cls.__name__}({', '.join(parts)})"
-
-    source = f"def attach(rule, floats, ints):\n    return {expression(state_class)}\n"
-    exec(compile(source, f"<views of {state_class.__name__}>", "exec"), namespace)
-    attach: Callable[..., Any] = namespace["attach"]
-    return attach

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from forks.engine.axes import axis_length
 from forks.engine.blocks import (
     LANES,
     absolute,
@@ -21,26 +22,26 @@ from forks.engine.blocks import (
 )
 from forks.engine.blocks import store as store_block
 from forks.engine.compile import entry
-from forks.engine.types import PER_FEATURE, Matrix, Vector
+from forks.engine.types import Matrix, Vector
 from forks.engine.verbs import by_form
 
 
-class Points(NamedTuple):
-    """Kept points: columns [:, :n] are in use; the capacity is a multiple of `LANES`."""
+@axis_length
+def odd_blocks(n: int) -> int:
+    """Round up to an odd number of blocks.
 
-    columns: Annotated[Matrix, PER_FEATURE]  # (d, capacity)  point i is columns[:, i]
-    norms: Matrix  # (2, capacity)  |x_i|_2^2 and |x_i|_1
-
-
-def point_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Points` field of a state, for `forks.engine.memory.allocate`.
-
-    There is room for an odd number of blocks: with a power of two, the numbers of one point would
-    share few places in the processor's caches, and a comparison take three times as long.
+    With a power of two, the numbers of one point would share few places in the processor's
+    caches, and a comparison take three times as long.
     """
-    width = padded(capacity)
-    width += LANES * (1 - width // LANES % 2)
-    return {f"{name}.columns": (n_features, width), f"{name}.norms": (2, width)}
+    width = padded(n)
+    return width + LANES * (1 - width // LANES % 2)
+
+
+class Points(NamedTuple):
+    """Kept points, up to `capacity`; columns [:, :n] are in use."""
+
+    columns: Annotated[Matrix, "features", "odd_blocks(capacity)"]  # point i is columns[:, i]
+    norms: Annotated[Matrix, 2, "odd_blocks(capacity)"]  # |x_i|_2^2 and |x_i|_1
 
 
 def dense_points(points: Points, n: int) -> Matrix:

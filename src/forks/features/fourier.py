@@ -19,8 +19,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import PER_FEATURE, Matrix, inner_products, njit
-from forks.engine.blocks import LANES, cos_sin, fma, load, padded, splat, store
+from forks.engine import Matrix, inner_products, njit
+from forks.engine.blocks import LANES, cos_sin, fma, load, splat, store
 from forks.kernels import Gaussian, Kernel, Laplacian
 
 _DRAWS = {
@@ -32,12 +32,7 @@ _DRAWS = {
 class Frequencies(NamedTuple):
     """D frequencies, part of a learner's state; zero beyond them."""
 
-    columns: Annotated[Matrix, PER_FEATURE]  # (d, padded(D))  frequency i is columns[:, i]
-
-
-def frequency_shapes(name: str, n_features: int, n: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Frequencies` field of a state, for `forks.engine.memory.allocate`."""
-    return {f"{name}.columns": (n_features, padded(n))}
+    columns: Annotated[Matrix, "features", "padded(n_frequencies)"]  # one is columns[:, i]
 
 
 def check_spectrum(kernel: Kernel) -> None:

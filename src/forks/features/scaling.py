@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import PER_FEATURE, Matrix, Vector, by_form, njit
+from forks.engine import Matrix, Vector, by_form, njit
 
 _BOUND = 5.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
@@ -34,16 +34,10 @@ _SURPRISE = 3.0  # |z| of a feature that was constant so far and is not now
 class Scale(NamedTuple):
     """z = (x - centre) / (width + tail |x - centre|), at most bound[0] in size."""
 
-    centre: Annotated[Vector, PER_FEATURE]  # (d,)
-    width: Annotated[Vector, PER_FEATURE]  # (d,)
-    tail: Annotated[Vector, PER_FEATURE]  # (d,)
-    bound: Vector  # (1,)
-
-
-def scale_shapes(name: str, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Scale` field of a state, for `forks.engine.memory.allocate`."""
-    shapes = dict.fromkeys(("centre", "width", "tail"), (n_features,))
-    return {f"{name}.{field}": shape for field, shape in {**shapes, "bound": (1,)}.items()}
+    centre: Annotated[Vector, "features"]
+    width: Annotated[Vector, "features"]
+    tail: Annotated[Vector, "features"]
+    bound: Annotated[Vector, 1]
 
 
 def fit_scale(X: Matrix, weights: Vector) -> Scale:

@@ -27,7 +27,7 @@ randomized sketching for online kernel learning", ICML 2019.
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,9 @@ from forks.engine import (
     copy_point,
     dense_points,
     njit,
-    point_shapes,
     store_point,
 )
-from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine.blocks import LANES, fma, load, splat
 from forks.engine.blocks import store as store_block
 from forks.kernels import Kernel, kernel_block, kernel_row
 from forks.linalg import (
@@ -88,49 +87,36 @@ class SketchPlan(NamedTuple):
         """Is Phi_pp kept whole, or only as its eigenpairs?"""
         return self.decomposition in ("svd", "randomized")
 
+    def lengths(self) -> dict[str, int]:
+        """Return what the axes of a `FeatureMap` and a `Sketch` name."""
+        names = ("sketch_size", "n_landmarks", "rank", "n_blocks", "capacity", "kept")
+        inner = self.sketch_size if self.keeps_inner else 0
+        return {**{name: getattr(self, name) for name in names}, "inner": inner}
+
 
 class FeatureMap(NamedTuple):
     """phi(x) = Z' [k(x, landmark_i)]_i; part of a learner's state."""
 
-    landmarks: Points  # (d, s_m)
-    Z: Matrix  # (s_m, padded(k)), zero beyond k
+    landmarks: Annotated[Points, "capacity = n_landmarks"]
+    Z: Annotated[Matrix, "n_landmarks", "padded(rank)"]  # zero beyond k
 
 
 class Sketch(NamedTuple):
-    """What it takes to update a map; kept from the compiled rounds, which do not need it."""
+    """What it takes to update a map; kept from the compiled rounds, which do not need it.
 
-    columns: Counter  # (capacity D,)     where the sketch rows of the points have their entries
-    signs: Matrix  # (capacity, D)     and which
-    cross: Matrix  # (s_p, s_m)        Phi_pm
-    size: Vector  # (1,)              |Phi_pm| when it was last factorised
-    Q_transposed: Matrix  # (s_m, s_p + s_m)  see `forks.linalg.smooth_pinv`; LAPACK wants columns
-    R_transposed: Matrix  # (s_m, s_m)
-    vectors_transposed: Matrix  # (kept, s_p)       V', with k pairs or some more
-    values: Vector  # (kept,)           Sigma, with signs: truncation can make Phi_pp indefinite
-    inner: Matrix  # (s_p, s_p)        Phi_pp; empty if only its decomposition is kept
+    The names are those of a `SketchPlan`, see `SketchPlan.lengths`.
+    """
 
-
-def map_shapes(name: str, plan: SketchPlan, n_features: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `FeatureMap` field of a state, for `forks.engine.memory.allocate`."""
-    landmarks = point_shapes(f"{name}.landmarks", n_features, plan.n_landmarks)
-    return {**landmarks, f"{name}.Z": (plan.n_landmarks, padded(plan.rank))}
-
-
-def sketch_shapes(name: str, plan: SketchPlan) -> dict[str, tuple[int, ...]]:
-    """Shapes of a `Sketch` field of a state, for `forks.engine.memory.allocate`."""
-    s_p, s_m = plan.sketch_size, plan.n_landmarks
-    inner = s_p if plan.keeps_inner else 0
-    return {
-        f"{name}.columns": (plan.capacity * plan.n_blocks,),
-        f"{name}.signs": (plan.capacity, plan.n_blocks),
-        f"{name}.cross": (s_p, s_m),
-        f"{name}.size": (1,),
-        f"{name}.Q_transposed": (s_m, s_p + s_m),
-        f"{name}.R_transposed": (s_m, s_m),
-        f"{name}.vectors_transposed": (plan.kept, s_p),
-        f"{name}.values": (plan.kept,),
-        f"{name}.inner": (inner, inner),
-    }
+    columns: Annotated[Counter, "capacity * n_blocks"]  # where the sketch rows of the points
+    signs: Annotated[Matrix, "capacity", "n_blocks"]  # have their entries, and which
+    cross: Annotated[Matrix, "sketch_size", "n_landmarks"]  # Phi_pm
+    size: Annotated[Vector, 1]  # |Phi_pm| when it was last factorised
+    # Q and R of `forks.linalg.smooth_pinv`; LAPACK wants columns
+    Q_transposed: Annotated[Matrix, "n_landmarks", "sketch_size + n_landmarks"]
+    R_transposed: Annotated[Matrix, "n_landmarks", "n_landmarks"]
+    vectors_transposed: Annotated[Matrix, "kept", "sketch_size"]  # V', with k pairs or some more
+    values: Annotated[Vector, "kept"]  # Sigma, with signs: truncation can make Phi_pp indefinite
+    inner: Annotated[Matrix, "inner", "inner"]  # Phi_pp; empty if only its decomposition is kept
 
 
 @njit
@@ -293,8 +279,8 @@ def _update_decomposition(
         sketch.inner[:] += E @ J @ E.T
         decomposition = RandomizedSVD(plan.kept, seed=seed).fit(sketch.inner)
         sketch.vectors_transposed[:], sketch.values[:] = decomposition.V.T, decomposition.s
-    # The sign of a vector is the solver's whim: let it turn away from the old one as little as can
-    # be, since weights may stay as they are.
+    # The signs of eigenvectors are arbitrary: keep them close to the old ones, since weights may
+    # stay as they are.
     turned = np.einsum("ij,ij->i", sketch.vectors_transposed, before) < 0.0
     sketch.vectors_transposed[turned] *= -1.0
 

@@ -36,7 +36,7 @@ mends, as are fits without a finite solution, which begin with the prior alone.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -50,23 +50,16 @@ from forks.engine import (
     Memory,
     Shapes,
     Vector,
-    allocate,
-    attach,
-    compiled_viewer,
-    grown,
     njit,
     score,
     step,
-    viewer,
-    workspace,
 )
-from forks.engine.blocks import padded
 from forks.engine.checks import one_of, whole
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel
 from forks.linalg import spd
 from forks.linalg.packed_inverse import set_root
 from forks.linalg.vectors import dot
-from forks.losses import Loss, SquaredHinge, check_loss, curvature, slope
+from forks.losses import Loss, SquaredHinge, curvature, slope
 from forks.parts import follower as followers
 from forks.parts import gate as gates
 from forks.parts import landmarks, newton, prior, ring, start, targets, watch
@@ -102,20 +95,46 @@ COUNT = AdaptiveCount(*range(len(AdaptiveCount._fields)))
 
 
 class AdaptiveState(NamedTuple):
-    """What learning changes, in place.
-
-    W = padded(M + d + 1), the most that psi can have, or without the d of the linear part.
+    """What learning changes, in place; psi has up to `buffer` kernel values, `linear` features and
+    a bias.
     """
 
-    counts: Counter  # (len(AdaptiveCount),)
-    alpha: Vector  # (1,)  factor of the prior
-    map: LandmarkMap
-    newton: Newton
+    counts: Annotated[Counter, len(AdaptiveCount._fields)]
+    alpha: Annotated[Vector, 1]  # factor of the prior
+    map: Annotated[LandmarkMap, "capacity = buffer"]
+    newton: Annotated[Newton, "width = padded(buffer + linear + 1)"]
     gate: Gate
     targets: Targets
-    follower: Follower
-    watch: Watch
-    ring: Ring
+    follower: Annotated[Follower, "width = padded(buffer + linear + 1)", "capacity = buffer"]
+    watch: Annotated[Watch, "size = buffer"]
+    ring: Annotated[Ring, "size = buffer"]
+
+
+class AdaptiveRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    page: PageRule
+    gate: GateRule
+    classifies: bool
+    probabilistic: bool  # is the score a log-odds?
+    follow: bool
+    restart: bool
+    sure: float = 0.01
+    most_refused: int = 16
+
+
+class AdaptiveWork(NamedTuple):
+    """Scratch."""
+
+    psi: Annotated[Vector, "padded(buffer + linear + 1)"]
+    centred: Annotated[Vector, "padded(buffer + linear + 1)"]  # the follower's features
+    u: Annotated[Vector, "padded(buffer + linear + 1)"]  # P psi
+    z: Annotated[Vector, "features"]  # the scaled row
+    f: Annotated[Vector, "outputs"]  # theta'psi
+    second: Annotated[Vector, "outputs"]  # the follower's scores
+    g: Annotated[Vector, "outputs"]  # slopes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,66 +176,60 @@ class Adaptive(Learner):
     early: bool = True
     robust: bool = True
 
-    multi_output: ClassVar[bool] = True
+    multi_output = True
+    state_class = AdaptiveState
+    work_class = AdaptiveWork
+    rule_class = AdaptiveRule
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
+        super().__post_init__()
         whole("buffer", self.buffer, SMALLEST_BUFFER)
         one_of("scaling", self.scaling, ("standard", "none"))
         one_of("bandwidth", self.bandwidth, ("median", "absolute"))
 
-    def rule(self) -> "AdaptiveRule":
-        """Return what compiled code needs."""
-        return self._rule
+    def derived(self) -> dict[str, Any]:
+        """Return the rules of the parts, and what the loss is for."""
+        classifies = self.tasks != ("regression",)
+        reference = float(abs(slope(self.loss, 0.0, 1.0)))
+        return {
+            "page": PageRule(),
+            "gate": GateRule(classifies, bool(self.robust), reference),
+            "classifies": classifies,
+            "probabilistic": getattr(self.loss, "probabilistic", False),
+            "follow": self.follow and classifies,
+        }
 
     @cached_property
-    def _rule(self) -> "AdaptiveRule":
-        loss = check_loss(self.loss)
-        classifies = self.tasks != ("regression",)
-        return AdaptiveRule(
-            check_kernel(self.kernel),
-            loss,
-            PageRule(),
-            GateRule(classifies, bool(self.robust), float(abs(slope(loss, 0.0, 1.0)))),
-            classifies,
-            bool(getattr(loss, "probabilistic", False)),
-            bool(self.follow and classifies),
-            bool(self.restart),
-        )
+    def _rule(self) -> AdaptiveRule:
+        rule: AdaptiveRule = self.rule()
+        return rule
 
     @property
     def _unit(self) -> float:
         """Curvature of the loss at f = 0: alpha is told in multiples of it."""
         return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return the memory of a learner that has seen nothing; nothing is drawn."""
-        linear = landmarks.linear_features(n_features, self.linear)
-        memory = allocate(AdaptiveState, self._shapes(n_features, n_outputs, linear))
-        state = self.view(memory)
-        state.map.sizes[LINEAR] = linear
-        state.counts[COUNT.due] = start.next_event(START, 0, self.buffer, self.early)
-        state.alpha[0] = self._unit * PRIOR.usual
-        state.targets.levels[SPREAD] = 1.0
-        state.follower.trust[:] = (1.0 - SHARE, SHARE) if self._rule.follow else (1.0, 0.0)
-        set_root(state.newton.P, np.array([[1.0 / math.sqrt(state.alpha[0])]]))
-        return memory
+    def begin(self, view: AdaptiveState, rng: np.random.Generator) -> None:
+        """Begin with the prior alone; nothing is drawn."""
+        del rng
+        view.map.sizes[LINEAR] = self._linear(view.ring.rows.shape[1])
+        view.counts[COUNT.due] = start.next_event(START, 0, self.buffer, self.early)
+        view.alpha[0] = self._unit * PRIOR.usual
+        view.targets.levels[SPREAD] = 1.0
+        view.follower.trust[:] = (1.0 - SHARE, SHARE) if self._rule.follow else (1.0, 0.0)
+        set_root(view.newton.P, np.array([[1.0 / math.sqrt(view.alpha[0])]]))
 
-    def _shapes(self, n_features: int, n_outputs: int, linear: int) -> dict[str, tuple[int, ...]]:
-        M = self.buffer
-        W = padded(M + linear + 1)
-        return {
-            "counts": (len(AdaptiveCount._fields),),
-            "alpha": (1,),
-            **landmarks.map_shapes("map", n_features, M),
-            **newton.newton_shapes("newton", W, n_outputs),
-            **gates.gate_shapes("gate"),
-            **targets.target_shapes("targets"),
-            **followers.follower_shapes("follower", W, M, n_outputs),
-            **watch.watch_shapes("watch", M),
-            **ring.ring_shapes("ring", M, n_features, n_outputs),
-        }
+    def _linear(self, n_features: int) -> int:
+        return landmarks.linear_features(n_features, self.linear)
+
+    def shapes(self, n_features: int, n_outputs: int, **more: int) -> Shapes:
+        """Return the shapes of the arrays; `linear` features of psi depend on all."""
+        linear = self._linear(n_features)
+        return super().shapes(n_features, n_outputs, linear=linear, **more)
+
+    def resized(self, view: AdaptiveState, **changed: int) -> Memory:
+        """Return a copy of the state for other lengths of its axes."""
+        return super().resized(view, **{"linear": int(view.map.sizes[LINEAR]), **changed})
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Return the memory for more features, which were 0 in all rows so far.
@@ -226,8 +239,7 @@ class Adaptive(Learner):
         old = self.view(memory)
         d, before = old.ring.rows.shape[1], int(old.map.sizes[LINEAR])
         linear = landmarks.linear_features_after(n_features, before, d)
-        shapes = self._shapes(n_features, old.newton.theta.shape[0], linear)
-        memory = grown(AdaptiveState, old, shapes)
+        memory = self.resized(old, features=n_features, linear=linear)
         new = self.view(memory)
         new.map.sizes[LINEAR] = linear
         bias = int(old.map.sizes[WIDTH])
@@ -239,22 +251,15 @@ class Adaptive(Learner):
             landmarks.extend_scale(new.map, d, self.scaling == "standard")
         return memory
 
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the state class and the shapes of its arrays."""
-        linear = landmarks.linear_features(n_features, self.linear)
-        return AdaptiveState, self._shapes(n_features, n_outputs, linear)
-
     def limits(self, view: AdaptiveState) -> list[Limit]:
         """Return the bounds of the counts, and of the levels that events go by."""
         counts, rule = view.counts, self._rule
         rounds = int(counts[COUNT.rounds])
-        linear = landmarks.linear_features(view.ring.rows.shape[1], self.linear)
+        linear = self._linear(view.ring.rows.shape[1])
         return [
-            Limit("event", counts[COUNT.event], RESUME, 0),
             Limit("number of rounds", rounds, 0, MANY),
             Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
             Limit("begin of the means", counts[COUNT.begun], 0, rounds),
-            Limit("number of mends", counts[COUNT.mends], 0, MANY),
             Limit("other counts", counts[COUNT.restarts :], 0, MANY),
             *landmarks.map_limits(view.map, linear, self.buffer),
             *gates.gate_limits(rule.gate, view.gate),
@@ -262,17 +267,6 @@ class Adaptive(Learner):
             *followers.follower_limits(view.follower),
             *watch.watch_limits(rule.page, view.watch, rounds),
         ]
-
-    def view(self, memory: Memory) -> AdaptiveState:
-        """Show the memory as arrays."""
-        state: AdaptiveState = viewer(AdaptiveState)(memory)
-        return state
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        state = self.view(memory)
-        outputs, W = state.newton.theta.shape
-        return int(3 * W + padded(state.ring.rows.shape[1]) + 2 * outputs)
 
     def stored_points(self, memory: Memory) -> int:
         """Count the rows in the buffer; the landmarks were such rows."""
@@ -367,48 +361,6 @@ class Adaptive(Learner):
 # ---- compiled --------------------------------------------------------------------------------
 
 
-class AdaptiveRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    page: PageRule
-    gate: GateRule
-    classifies: bool
-    probabilistic: bool  # is the score a log-odds?
-    follow: bool
-    restart: bool
-    sure: float = 0.01
-    most_refused: int = 16
-
-
-class AdaptiveWork(NamedTuple):
-    """Scratch."""
-
-    psi: Vector  # (W,)
-    centred: Vector  # (W,)  the follower's features
-    u: Vector  # (W,)  P psi
-    z: Vector  # (padded(d),)  the scaled row
-    f: Vector  # (n_outputs,)  theta'psi
-    g: Vector  # (n_outputs,)  the follower's score, then slopes
-
-
-attach.register(AdaptiveRule)(compiled_viewer(AdaptiveState))
-
-
-@workspace.register(AdaptiveRule)
-def _workspace(rule, state, scratch):
-    o, W = state.newton.theta.shape
-    return AdaptiveWork(
-        scratch[:W],
-        scratch[W : 2 * W],
-        scratch[2 * W : 3 * W],
-        scratch[3 * W : scratch.shape[0] - 2 * o],
-        scratch[scratch.shape[0] - 2 * o : scratch.shape[0] - o],
-        scratch[scratch.shape[0] - o :],
-    )
-
-
 @score.register(AdaptiveRule)
 def _score(rule, state, work, x, out):
     _describe(rule, state, work, x)
@@ -432,7 +384,7 @@ def _step(rule, state, work, x, y, weight, out):
             watch.observe(rule.page, state.watch, t, counted, _is_wrong(rule, state, work, y))
         if rule.follow:
             x_f = work.centred[:W]
-            followers.follow(state.follower, x_f, work.f, work.g, y, weight)
+            followers.follow(state.follower, x_f, work.f, work.second, y, weight)
         _learn(rule, state, work, W, y, weight, counted)
         counts[COUNT.rounds] = t + 1
         due = t + 1 >= counts[COUNT.due] or watch.alarmed(rule.page, state.watch)
@@ -459,7 +411,7 @@ def _answer(rule, state, work, out):
         work.f[o] = f
         if rule.follow:
             g = finite_or_zero(dot(state.follower.v[o], work.centred, W))
-            work.g[o] = g
+            work.second[o] = g
             leading = f if state.follower.trust[o, 0] >= 0.5 else g
             out[o] = 2.0 * _probability(rule, leading) - 1.0
         elif rule.classifies:

@@ -24,33 +24,17 @@ is first cut by itself, so that one wild target does not scale away all that was
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from forks.engine import (
-    MENDS,
-    Counter,
-    Limit,
-    Memory,
-    Points,
-    Vector,
-    attach,
-    compiled_viewer,
-    finite,
-    njit,
-    point_shapes,
-    score,
-    step,
-    store,
-    workspace,
-)
-from forks.engine.blocks import LANES, padded
+from forks.engine import MENDS, Counter, Limit, Points, Vector, finite, njit, score, step, store
+from forks.engine.blocks import LANES
 from forks.engine.checks import not_negative, one_of, positive
 from forks.engine.random import integer, uniform
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel
 from forks.linalg.vectors import dot
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, slope
 from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
@@ -59,17 +43,42 @@ from forks.parts.expansion import (
     self_value,
 )
 
+_CERTAIN = -1.0  # share of a point that cannot be drawn
+_FAR = 1e9  # a common factor beyond it, or below its inverse, goes into the coefficients
+_LARGEST_ROOT = 1e150
+_LARGEST_AT = 3  # in `counts`
+
 
 class BOGDState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (4,)  the event, never raised; mends; n; which |alpha_i| is the largest
-    points: Points  # (d, budget)
-    alpha: Vector  # (budget,)  coefficients, up to the common factor
-    factor: Vector  # (1,)  the common factor
-    roots: Vector  # (budget,)  k(x_i, x_i)^(1/2); used by the weighted draw only
-    spare: Points  # (d, 1)  room to compare a row with itself
-    random: Counter  # (1,)  generator
+    counts: Annotated[Counter, 4]  # the event, never raised; mends; n; the largest |alpha_i|
+    points: Annotated[Points, "capacity = budget + 1"]
+    alpha: Annotated[Vector, "padded(budget + 1)"]  # coefficients, up to the common factor
+    factor: Annotated[Vector, 1]  # the common factor
+    roots: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x_i)^(1/2), for the weighted draw
+    spare: Annotated[Points, "capacity = 1"]  # room to compare a row with itself
+    random: Annotated[Counter, 1]  # generator
+
+
+class BOGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    budget: int
+    eta: float
+    shrink: float  # 1 - eta lambda
+    bound: float  # eta gamma
+    weighted: bool
+
+
+class BOGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x)
+    shares: Annotated[Vector, "padded(budget + 1)"]  # |alpha_i| k(x_i, x_i)^(1/2), or _CERTAIN
+    block: Annotated[Vector, LANES]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +111,9 @@ class BOGD(BudgetedExpansion):
     largest: float = 10.0
     removal: str = "uniform"
 
-    state_class: ClassVar[type] = BOGDState
+    state_class = BOGDState
+    work_class = BOGDWork
+    rule_class = BOGDRule
 
     @classmethod
     def as_released(
@@ -123,7 +134,6 @@ class BOGD(BudgetedExpansion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_loss(self.loss)
         positive("eta", self.eta)
         not_negative("regularisation", self.regularisation)
         if not self.eta * self.regularisation < 1.0:
@@ -134,22 +144,18 @@ class BOGD(BudgetedExpansion):
         positive("largest", self.largest)
         one_of("removal", self.removal, ("uniform", "weighted"))
 
-    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
+    def derived(self) -> dict[str, Any]:
+        """Return the numbers that rounds go by."""
         return {
-            **super().shapes(n_features),
-            "counts": (4,),
-            "factor": (1,),
-            "roots": (padded(self.budget + 1),),
-            **point_shapes("spare", n_features, 1),
-            "random": (1,),
+            "shrink": 1.0 - self.eta * self.regularisation,
+            "bound": self.eta * self.largest,
+            "weighted": self.removal == "weighted",
         }
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return an empty expansion."""
-        memory = super().init(n_features, n_outputs, rng)
-        self.view(memory).factor[0] = 1.0
-        return memory
+    def begin(self, view: BOGDState, rng: np.random.Generator) -> None:
+        """Start with the common factor 1."""
+        super().begin(view, rng)
+        view.factor[0] = 1.0
 
     def limits(self, view: BOGDState) -> list[Limit]:
         """Return the bounds of the counts, and of what draws are made by."""
@@ -159,56 +165,6 @@ class BOGD(BudgetedExpansion):
             Limit("common factor", view.factor, 0.0, math.inf),
             Limit("roots", view.roots, 0.0, _LARGEST_ROOT),
         ]
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return 2 * padded(self.budget + 1) + LANES
-
-    def rule(self) -> "BOGDRule":
-        """Return what compiled code needs."""
-        return BOGDRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            int(self.budget),
-            float(self.eta),
-            float(1.0 - self.eta * self.regularisation),
-            float(self.eta * self.largest),
-            self.removal == "weighted",
-        )
-
-
-class BOGDRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    budget: int
-    eta: float
-    shrink: float  # 1 - eta lambda
-    bound: float  # eta gamma
-    weighted: bool
-
-
-class BOGDWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(budget + 1),)  k(x_i, x)
-    shares: Vector  # (padded(budget + 1),)  |alpha_i| k(x_i, x_i)^(1/2), or _CERTAIN
-    block: Vector  # (8,)
-
-
-_CERTAIN = -1.0  # share of a point that cannot be drawn
-_FAR = 1e9  # a common factor beyond it, or below its inverse, goes into the coefficients
-_LARGEST_ROOT = 1e150
-_LARGEST_AT = 3  # in `counts`
-
-attach.register(BOGDRule)(compiled_viewer(BOGDState))
-
-
-@workspace.register(BOGDRule)
-def _workspace(rule, state, scratch):
-    n = state.alpha.shape[0]
-    return BOGDWork(scratch[:n], scratch[n : 2 * n], scratch[2 * n :])
 
 
 @score.register(BOGDRule)
@@ -293,7 +249,7 @@ def _draw(state, work, n):
     alike = (in_doubt - 1) / in_doubt  # 1 - p_i of points without any share
     u, drawn = uniform(state.random), -1
     for i in range(n):
-        if shares[i] != _CERTAIN and (drawn < 0 or u >= 0.0):  # the last one, if rounding wills
+        if shares[i] != _CERTAIN and (drawn < 0 or u >= 0.0):  # rounding may leave u >= 0
             drawn = i
             u -= 1.0 - (s * shares[i] if s > 0.0 else alike)
     for i in range(n):

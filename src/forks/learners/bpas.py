@@ -22,28 +22,13 @@ paper has k(x, x) = 1.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
-from forks.engine import (
-    MENDS,
-    Counter,
-    Memory,
-    Points,
-    Vector,
-    attach,
-    compiled_viewer,
-    finite,
-    njit,
-    point_shapes,
-    score,
-    step,
-    store,
-    workspace,
-)
-from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine import MENDS, Counter, Points, Vector, finite, njit, score, step, store
+from forks.engine.blocks import LANES, fma, load, splat
 from forks.engine.blocks import store as store_block
 from forks.engine.checks import positive
-from forks.kernels import Kernel, check_kernel
+from forks.kernels import Kernel
 from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
@@ -56,11 +41,26 @@ from forks.parts.expansion import (
 class BPASState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (3,)  the event, never raised; mends; n
-    points: Points  # (d, budget)
-    alpha: Vector  # (budget,)
-    diagonal: Vector  # (budget,)  k(x_i, x_i)
-    spare: Points  # (d, 1)  room for the row, to compare it with itself
+    counts: Annotated[Counter, 3]  # the event, never raised; mends; n
+    points: Annotated[Points, "capacity = budget + 1"]
+    alpha: Annotated[Vector, "padded(budget + 1)"]
+    diagonal: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x_i)
+    spare: Annotated[Points, "capacity = 1"]  # room for the row, to compare it with itself
+
+
+class BPASRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    aggressiveness: float
+
+
+class BPASWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x)
+    lost: Annotated[Vector, "padded(budget + 1)"]  # squared norm of what is lost with point i
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,53 +81,16 @@ class BPAS(BudgetedExpansion):
 
     aggressiveness: float = 1.0
 
-    state_class: ClassVar[type] = BPASState
+    state_class = BPASState
+    work_class = BPASWork
+    rule_class = BPASRule
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive("aggressiveness", self.aggressiveness, infinite=True)
 
-    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        return {
-            **super().shapes(n_features),
-            "diagonal": (padded(self.budget + 1),),
-            **point_shapes("spare", n_features, 1),
-        }
 
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return 2 * padded(self.budget + 1)
-
-    def rule(self) -> "BPASRule":
-        """Return what compiled code needs."""
-        kernel = check_kernel(self.kernel)
-        return BPASRule(kernel, int(self.budget), float(self.aggressiveness))
-
-
-class BPASRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    budget: int
-    aggressiveness: float
-
-
-class BPASWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(budget + 1),)  k(x_i, x)
-    lost: Vector  # (padded(budget + 1),)  squared norm of what is lost with point i
-
-
-attach.register(BPASRule)(compiled_viewer(BPASState))
 score.register(BPASRule)(expansion_score)
-
-
-@workspace.register(BPASRule)
-def _workspace(rule, state, scratch):
-    rows = state.alpha.shape[0]
-    return BPASWork(scratch[:rows], scratch[rows:])
 
 
 @step.register(BPASRule)
@@ -138,7 +101,7 @@ def _step(rule, state, work, x, y, weight, out):
     if weight == 0.0 or loss <= 0.0:
         return
     square = self_value(rule.kernel, x, state.spare, work.lost)
-    if not (square > 0.0 and finite(square)):  # a point without length has nothing to give
+    if not (square > 0.0 and finite(square)):  # k(x, x) = 0: no direction to step along
         state.counts[MENDS] += square != 0.0
         return
     slot = n

@@ -19,28 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import (
-    EVENT,
-    MANY,
-    MENDS,
-    PER_OUTPUT,
-    RESUME,
-    Counter,
-    Learner,
-    Limit,
-    Matrix,
-    Memory,
-    Shapes,
-    Vector,
-    allocate,
-    attach,
-    compiled_viewer,
-    score,
-    step,
-    viewer,
-    workspace,
-)
-from forks.engine.blocks import padded
+from forks.engine import MENDS, Counter, Learner, Limit, Matrix, Memory, Vector, score, step
 from forks.engine.checks import positive, whole
 from forks.features.fourier import (
     Frequencies,
@@ -48,12 +27,35 @@ from forks.features.fourier import (
     draw,
     draw_feature,
     fourier_features,
-    frequency_shapes,
     write_fourier_features,
 )
-from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.losses import Hinge, Loss, check_loss
+from forks.kernels import Gaussian, Kernel
+from forks.losses import Hinge, Loss
 from forks.parts.linear import linear_scores, linear_step
+
+
+class FOGDState(NamedTuple):
+    """What learning changes, in place: w only."""
+
+    counts: Annotated[Counter, 2]  # the event, never raised; mends
+    frequencies: Frequencies
+    w: Annotated[Matrix, "outputs", "2 * padded(n_frequencies)"]  # zero beyond D in either half
+    random: Annotated[Counter, 1]  # seed of the frequencies of features that come later
+
+
+class FOGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    n_frequencies: int
+    eta: float
+
+
+class FOGDWork(NamedTuple):
+    """Scratch."""
+
+    phi: Annotated[Vector, "2 * padded(n_frequencies)"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +83,13 @@ class FOGD(Learner):
     eta: float = 0.2
 
     multi_output = True
+    state_class = FOGDState
+    work_class = FOGDWork
+    rule_class = FOGDRule
 
     def __post_init__(self) -> None:
-        check_spectrum(check_kernel(self.kernel))
-        check_loss(self.loss)
+        super().__post_init__()
+        check_spectrum(self.kernel)
         whole("budget", self.budget, 1)
         if self.n_frequencies is not None:
             whole("n_frequencies", self.n_frequencies, 1)
@@ -94,38 +99,18 @@ class FOGD(Learner):
         """Return D, with None filled in."""
         return int(4 * self.budget if self.n_frequencies is None else self.n_frequencies)
 
-    def rule(self) -> "FOGDRule":
-        """Return what compiled code needs."""
-        kernel, loss = check_kernel(self.kernel), check_loss(self.loss)
-        return FOGDRule(kernel, loss, self.size(), float(self.eta))
+    def lengths(self) -> dict[str, int]:
+        """Return D by its name."""
+        return {"n_frequencies": self.size()}
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Draw the frequencies; w = 0."""
-        memory = allocate(FOGDState, self.shapes(n_features, n_outputs))
-        state = self.view(memory)
-        draw(self.kernel, state.frequencies, self.size(), rng)
-        state.random[:] = rng.integers(2**63, size=1)
-        return memory
+    def begin(self, view: FOGDState, rng: np.random.Generator) -> None:
+        """Draw the frequencies."""
+        draw(self.kernel, view.frequencies, self.size(), rng)
+        super().begin(view, rng)
 
-    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        return {
-            "counts": (2,),
-            **frequency_shapes("frequencies", n_features, self.size()),
-            "w": (n_outputs, 2 * padded(self.size())),
-            "random": (1,),
-        }
-
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the state class and the shapes of its arrays."""
-        return FOGDState, self.shapes(n_features, n_outputs)
-
-    def limits(self, view: "FOGDState") -> list[Limit]:
-        """Return the bounds of the counts."""
-        return [
-            Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("mends", view.counts[MENDS], 0, MANY),
-        ]
+    def limits(self, view: FOGDState) -> list[Limit]:
+        """Return no bounds: compiled code relies on no count."""
+        return []
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Draw the frequencies of new features: they were 0 in all rows, which are what they were.
@@ -139,15 +124,6 @@ class FOGD(Learner):
             draw_feature(self.kernel, state.frequencies, self.size(), j, int(state.random[0]))
         return memory
 
-    def view(self, memory: Memory) -> "FOGDState":
-        """Show the memory as arrays."""
-        state: FOGDState = viewer(FOGDState)(memory)
-        return state
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return 2 * padded(self.size())
-
     def stored_points(self, memory: Memory) -> int:
         """Count the points that are kept: none, frequencies are not points."""
         return 0
@@ -155,38 +131,6 @@ class FOGD(Learner):
     def features(self, memory: Memory, X: Matrix) -> Matrix:
         """Return phi of the rows: the cosines, then the sines."""
         return fourier_features(self.kernel, self.view(memory).frequencies, self.size(), X)
-
-
-class FOGDRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    n_frequencies: int
-    eta: float
-
-
-class FOGDState(NamedTuple):
-    """What learning changes, in place: w only."""
-
-    counts: Counter  # (2,)  the event, never raised; mends
-    frequencies: Frequencies  # (d, padded(D))
-    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2 padded(D)), zero beyond D in either half
-    random: Counter  # (1,)  seed of the frequencies of features that come later
-
-
-class FOGDWork(NamedTuple):
-    """Scratch."""
-
-    phi: Vector  # (2 padded(D),)
-
-
-attach.register(FOGDRule)(compiled_viewer(FOGDState))
-
-
-@workspace.register(FOGDRule)
-def _workspace(rule, state, scratch):
-    return FOGDWork(scratch)
 
 
 @score.register(FOGDRule)

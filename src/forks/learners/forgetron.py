@@ -19,28 +19,23 @@ SIAM Journal on Computing 37(5), 2008. The paper has k(x, x) <= 1 and writes 1 f
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from forks.engine import (
     MANY,
     MENDS,
     Counter,
     Limit,
-    Memory,
     Points,
     Vector,
-    attach,
-    compiled_viewer,
     finite,
     njit,
     score,
     step,
     store,
-    workspace,
 )
-from forks.engine.blocks import padded
 from forks.engine.checks import one_of
-from forks.kernels import Kernel, check_kernel
+from forks.kernels import Kernel
 from forks.linalg.vectors import dot
 from forks.parts.expansion import (
     POINTS,
@@ -51,14 +46,33 @@ from forks.parts.expansion import (
     is_mistake,
 )
 
+_SHARE = 15.0 / 32.0
+_OLDEST, _MISTAKES = 3, 4  # in `counts`
+
 
 class ForgetronState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (5,)  the event, never raised; mends; n; where the oldest of B points is; M
-    points: Points  # (d, budget)
-    alpha: Vector  # (budget,)
-    spent: Vector  # (1,)  Q
+    counts: Annotated[Counter, 5]  # the event, never raised; mends; n; the oldest of B points; M
+    points: Annotated[Points, "capacity = budget + 1"]
+    alpha: Annotated[Vector, "padded(budget + 1)"]
+    spent: Annotated[Vector, 1]  # Q
+
+
+class ForgetronRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    published: bool
+
+
+class ForgetronWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x)
+    oldest_row: Annotated[Vector, "padded(budget + 1)"]  # k(x_i, x_1)
+    oldest: Annotated[Vector, "features"]  # x_1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +95,17 @@ class Forgetron(BudgetedExpansion):
 
     root: str = "published"
 
-    state_class: ClassVar[type] = ForgetronState
+    state_class = ForgetronState
+    work_class = ForgetronWork
+    rule_class = ForgetronRule
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("root", self.root, ("published", "lsokl"))
 
-    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        return {**super().shapes(n_features), "counts": (5,), "spent": (1,)}
+    def derived(self) -> dict[str, Any]:
+        """Return the variant as compiled code asks for it."""
+        return {"published": self.root == "published"}
 
     def limits(self, view: ForgetronState) -> list[Limit]:
         """Return the bounds of the counts."""
@@ -99,42 +115,8 @@ class Forgetron(BudgetedExpansion):
             Limit("number of mistakes", view.counts[_MISTAKES], 0, MANY),
         ]
 
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return 2 * padded(self.budget + 1) + int(self.view(memory).points.columns.shape[0])
 
-    def rule(self) -> "ForgetronRule":
-        """Return what compiled code needs."""
-        return ForgetronRule(check_kernel(self.kernel), int(self.budget), self.root == "published")
-
-
-class ForgetronRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    budget: int
-    published: bool
-
-
-class ForgetronWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(budget + 1),)  k(x_i, x)
-    oldest_row: Vector  # (padded(budget + 1),)  k(x_i, x_1)
-    oldest: Vector  # (d,)  x_1
-
-
-_SHARE = 15.0 / 32.0
-_OLDEST, _MISTAKES = 3, 4  # in `counts`
-
-attach.register(ForgetronRule)(compiled_viewer(ForgetronState))
 score.register(ForgetronRule)(expansion_score)
-
-
-@workspace.register(ForgetronRule)
-def _workspace(rule, state, scratch):
-    rows = state.alpha.shape[0]
-    return ForgetronWork(scratch[:rows], scratch[rows : 2 * rows], scratch[2 * rows :])
 
 
 @step.register(ForgetronRule)

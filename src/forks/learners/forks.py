@@ -7,7 +7,7 @@ the stored points are sketched into an explicit feature map phi of rank k
 
     f_t = w'phi_t,   g_t = step_size l'(f_t, y_t) phi_t,   A <- A + (sigma + eta_t) g_t g_t',
     v = w - A^-1 g_t,   w <- v - h(phi'v) / (phi'A^-1 phi) A^-1 phi,
-    h(z) = sign(z) max(|z| - C, 0),
+    h(f) = sign(f) max(|f| - C, 0),
 
 made only in rounds with a non-zero slope. Every rho rounds an update round changes the map by a
 low-rank change of the sketches, and w and A are reset or carried over. A regular round costs
@@ -24,68 +24,88 @@ parameters below offer both; `as_published` and `as_released` set them.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from forks.engine import (
-    PER_OUTPUT,
     RESUME,
     Counter,
     Cube,
     Matrix,
-    Memory,
     Points,
     Vector,
-    attach,
-    compiled_viewer,
     dense_points,
     finite,
     njit,
     score,
     step,
     viewer,
-    workspace,
 )
-from forks.engine.blocks import padded
 from forks.engine.checks import not_negative, one_of, positive, whole
-from forks.features.sketched import (
-    FeatureMap,
-    Sketch,
-    write_features,
-)
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.features.sketched import FeatureMap, Sketch, write_features
+from forks.kernels import Gaussian, Kernel
 from forks.linalg.inverse_root import half_solve, solve, solve_and_absorb
 from forks.linalg.transfer import carried_root, transfer
 from forks.linalg.vectors import add_multiple, clear, dot, l1_norm
-from forks.losses import Hinge, Loss, check_loss, slope
+from forks.losses import Hinge, Loss, slope
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gradient import LARGEST
-from forks.parts.sketching import NO_CUT, TINY, SketchedLearner, update_is_due
-from forks.parts.stage_one import COUNT, UPDATE, expansion_scores, gradient_round
+from forks.parts.sketching import NO_CUT, SketchedLearner, clear_tiny, update_is_due
+from forks.parts.stage_one import COUNT, UPDATE, Count, expansion_scores, gradient_round
 
 
 class FORKSState(NamedTuple):
-    """What rounds change, in place."""
+    """What rounds change, in place. Vectors of features are zero beyond k."""
 
-    counts: Counter  # see `forks.parts.stage_one`
-    steps: Annotated[Counter, PER_OUTPUT]  # (n_outputs,)  Newton steps since A was reset
-    points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
-    spare: Points  # (d, 1)  room to compare a row with itself
+    counts: Annotated[Counter, len(Count._fields)]
+    steps: Annotated[Counter, "outputs"]  # Newton steps since A was reset
+    points: Annotated[Points, "capacity = capacity + 1"]  # stage one's, then update points
+    alpha: Annotated[Matrix, "outputs", "padded(buffer)"]  # coefficients of stage one
+    spare: Annotated[Points, "capacity = 1"]  # room to compare a row with itself
     map: FeatureMap
-    w: Annotated[
-        Matrix, PER_OUTPUT
-    ]  # (n_outputs, padded(k)), zero beyond k, like all vectors of features
-    roots: Annotated[Cube, PER_OUTPUT]  # (n_outputs, k, padded(k))  S with A^-1 = S S'
+    w: Annotated[Matrix, "outputs", "padded(rank)"]
+    roots: Annotated[Cube, "outputs", "rank", "padded(rank)"]  # S with A^-1 = S S'
 
 
 class FORKSMemory(NamedTuple):
     """Everything that is kept: what rounds change, then what only events use."""
 
     hot: FORKSState
-    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    random: Annotated[Counter, 2]  # generator of landmarks, seed of the sketch
     sketch: Sketch
+
+
+class FORKSRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    buffer: int
+    eta: float
+    curvature: float
+    curvature_decay: float
+    step_size: float
+    clip: float
+    damping: float
+    project_next: bool
+    curvature_first: bool
+    update_cycle: int
+    count_losses: bool
+
+
+class FORKSWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "odd_blocks(capacity + 1)"]  # kernel values
+    phi: Annotated[Vector, "padded(rank)"]
+    half: Annotated[Vector, "padded(rank)"]  # S' phi
+    u: Annotated[Vector, "padded(rank)"]  # A^-1 phi
+    f: Annotated[Vector, "outputs"]  # scores
+    change: Annotated[Vector, "outputs"]  # coefficients of a point of stage one
+
+
+memory_of = viewer(FORKSMemory)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +187,10 @@ class FORKS(SketchedLearner):
     weight_start: str = "projection"
     on_update: str = "carry"
 
-    memory_class: ClassVar[type] = FORKSMemory
+    memory_class = FORKSMemory
+    state_class = FORKSState
+    work_class = FORKSWork
+    rule_class = FORKSRule
 
     @classmethod
     def as_published(
@@ -264,51 +287,23 @@ class FORKS(SketchedLearner):
         positive("alpha", self.alpha)
         positive("step_size", self.step_size)
         positive("clip", self.clip, infinite=True)
-        not_negative("damping", self.damping)
-        not_negative("curvature", self.curvature)
-        not_negative("curvature_decay", self.curvature_decay)
+        for name in ("damping", "curvature", "curvature_decay"):
+            not_negative(name, getattr(self, name))
         one_of("projection", self.projection, ("next", "current", "none"))
         one_of("on_update", self.on_update, ("reset", "carry"))
 
-    def _default_sketch_size(self, buffer: int) -> int:
-        return buffer
+    def _own_sizes(self, buffer: int) -> tuple[int, int, int]:
+        sketch_size = self._given("sketch_size", buffer)
+        n_landmarks = self._given("n_landmarks", min(self.budget, buffer))
+        return sketch_size, n_landmarks, self._given("rank", min(n_landmarks, sketch_size))
 
-    def _default_landmarks(self, buffer: int, sketch_size: int) -> int:
-        return min(self.budget, buffer)
-
-    def _default_rank(self, n_landmarks: int) -> int:
-        return n_landmarks
-
-    def _make_rule(self) -> "FORKSRule":
-        return FORKSRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            int(self.sizes().buffer),
-            float(self.eta),
-            float(self.curvature),
-            float(self.curvature_decay),
-            float(self.step_size),
-            float(self.clip) if self.projection != "none" else math.inf,
-            float(self.damping),
-            self.projection == "next",
-            bool(self.curvature_first),
-            int(self.sizes().update_cycle),
-            self.cycle_counts == "losses",
-        )
-
-    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the memory."""
-        k = self.sizes().rank
+    def derived(self) -> dict[str, Any]:
+        """Return how the projection is made, beside what the base has."""
         return {
-            **super().shapes(n_features, n_outputs),
-            "hot.steps": (n_outputs,),
-            "hot.roots": (n_outputs, k, padded(k)),
+            **super().derived(),
+            "clip": self.clip if self.projection != "none" else math.inf,
+            "project_next": self.projection == "next",
         }
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        hot = memory_of(memory).hot
-        return int(hot.points.columns.shape[1] + 3 * hot.w.shape[1] + hot.w.shape[0])
 
     def _forget(self, state: FORKSState) -> None:
         """Start anew: w = 0, A = alpha I."""
@@ -324,85 +319,29 @@ class FORKS(SketchedLearner):
         return FeatureMap(Points(*map(np.copy, state.map.landmarks)), state.map.Z.copy())
 
     def _after(self, state: FORKSState, x: Vector, before: FeatureMap | None) -> None:
-        if before is None:
-            self._forget(state)
-        else:
-            self._carry(state, before)
-
-    def _carry(self, state: FORKSState, before: FeatureMap) -> None:
-        """Take w and A into the new map, by the features of points in both.
+        """Start anew, or take w and A into the new map, by the features of points in both.
 
         See `forks.linalg.transfer`. The points are the landmarks and all others that are stored:
         landmarks alone are no more than features, T would agree with each of them and be wild
         between them, and A would grow by orders of magnitude with every update until nothing can
         be learned any more.
         """
+        if before is None:
+            self._forget(state)
+            return
         n = min(int(state.counts[COUNT.stored]), self.plan().capacity)
         landmarks = dense_points(state.map.landmarks, state.map.Z.shape[0])
         X = np.vstack([landmarks, dense_points(state.points, n)])
         by = transfer(self._features(before, X), self._features(state.map, X))
-        if not by.is_finite:
-            self._refuse(state)
-            return
         k = len(by.fit)
-        for w, root in zip(state.w[:, :k], state.roots[:, :, :k], strict=True):
+        w, roots = state.w[:, :k], state.roots[:, :, :k]
+        if by.is_finite:
             with np.errstate(over="ignore", invalid="ignore"):
-                new_w = by.fit @ w
-            new_root = carried_root(root, by, self.alpha)
-            if not (np.isfinite(new_w).all() and np.isfinite(new_root).all()):
-                self._refuse(state)
-                return
-            w[:], root[:] = new_w, new_root
-
-    def _refuse(self, state: FORKSState) -> None:
-        """Start anew: the numbers to be carried over are beyond all bounds."""
-        state.counts[COUNT.mends] += 1
-        self._forget(state)
-
-
-class FORKSRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    buffer: int
-    eta: float
-    curvature: float
-    curvature_decay: float
-    step_size: float
-    clip: float
-    damping: float
-    project_next: bool
-    curvature_first: bool
-    update_cycle: int
-    count_losses: bool
-
-
-class FORKSWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(capacity),)  kernel values
-    phi: Vector  # (padded(k),)
-    f: Vector  # (padded(k),)  S' phi
-    u: Vector  # (padded(k),)  A^-1 phi
-    z: Vector  # (n_outputs,)  scores
-
-
-memory_of = viewer(FORKSMemory)
-attach.register(FORKSRule)(compiled_viewer(FORKSState))
-
-
-@workspace.register(FORKSRule)
-def _workspace(rule, state, scratch):
-    k = state.w.shape[1]
-    rows = state.points.columns.shape[1]
-    return FORKSWork(
-        scratch[:rows],
-        scratch[rows : rows + k],
-        scratch[rows + k : rows + 2 * k],
-        scratch[rows + 2 * k : rows + 3 * k],
-        scratch[rows + 3 * k :],
-    )
+                w[:] = [by.fit @ one for one in w]
+            roots[:] = [carried_root(root, by, self.alpha) for root in roots]
+        if not (by.is_finite and np.isfinite(w).all() and np.isfinite(roots).all()):
+            state.counts[COUNT.mends] += 1
+            self._forget(state)
 
 
 @score.register(FORKSRule)
@@ -412,8 +351,8 @@ def _score(rule, state, work, x, out):
     else:
         write_features(rule.kernel, state.map, x, work.row, work.phi)
         for o in range(out.shape[0]):
-            z = finite_or_zero(dot(state.w[o], work.phi, work.phi.shape[0]))
-            out[o] = min(max(z, -rule.clip), rule.clip) if rule.project_next else z
+            f = finite_or_zero(dot(state.w[o], work.phi, work.phi.shape[0]))
+            out[o] = min(max(f, -rule.clip), rule.clip) if rule.project_next else f
 
 
 @step.register(FORKSRule)
@@ -431,22 +370,21 @@ def _newton_round(rule, state, work, x, y, weight, out):
     write_features(rule.kernel, state.map, x, work.row, phi)
     resumed = counts[COUNT.event] == RESUME
     lost = False
-    solved, q = -1, 0.0  # the output whose S' phi is in `work.f`, and its phi'A^-1 phi
+    solved, q = -1, 0.0  # the output whose S' phi is in `work.half`, and its phi'A^-1 phi
     for o in range(state.w.shape[0]):
-        w = state.w[o]
-        z = finite_or_zero(dot(w, phi, phi.shape[0]))
-        if rule.project_next and not resumed and abs(z) > rule.clip:
+        f = finite_or_zero(dot(state.w[o], phi, phi.shape[0]))
+        if rule.project_next and not resumed and abs(f) > rule.clip:
             if weight != 0.0:
-                q = half_solve(state.roots[o], phi, work.f)
+                q = half_solve(state.roots[o], phi, work.half)
                 solved = o
-                if abs(z) < LARGEST * q:  # false for zero and NaN
-                    solve(state.roots[o], work.f, work.u)
-                    _move(state, o, work.u, -_excess(z, rule.clip) / q)
-            z = math.copysign(rule.clip, z)
-        work.z[o] = z
+                if abs(f) < LARGEST * q:  # false for zero and NaN
+                    solve(state.roots[o], work.half, work.u)
+                    _move(state, o, work.u, -_excess(f, rule.clip) / q)
+            f = math.copysign(rule.clip, f)
+        work.f[o] = f
         if not resumed:
-            out[o] = z
-        lost = lost or weight * slope(rule.loss, z, y[o]) != 0.0
+            out[o] = f
+        lost = lost or weight * slope(rule.loss, f, y[o]) != 0.0
     if resumed:
         counts[COUNT.event] = 0
     elif weight != 0.0:
@@ -456,14 +394,12 @@ def _newton_round(rule, state, work, x, y, weight, out):
             counts[COUNT.event] = UPDATE
             return
     if lost:
-        for j in range(phi.shape[0]):
-            if abs(phi[j]) < TINY:
-                phi[j] = 0.0
+        clear_tiny(phi)
         for o in range(state.w.shape[0]):
-            gain = rule.step_size * weight * slope(rule.loss, work.z[o], y[o])  # g = gain phi
+            gain = rule.step_size * weight * slope(rule.loss, work.f[o], y[o])  # g = gain phi
             if gain != 0.0:
                 if o != solved:
-                    q = half_solve(state.roots[o], phi, work.f)
+                    q = half_solve(state.roots[o], phi, work.half)
                     solved = o
                 if not _newton_step(rule, state, work, o, gain, q):
                     counts[COUNT.mends] += 1
@@ -474,11 +410,11 @@ def _newton_round(rule, state, work, x, y, weight, out):
 
 @njit
 def _newton_step(rule, state, work, o, gain, q):
-    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.f`.
+    """Take the step of output o, with q = phi'A^-1 phi and S' phi in `work.half`.
 
     Returns False, changing nothing, if the numbers are not finite.
     """
-    root, z = state.roots[o], work.z[o]
+    root, f = state.roots[o], work.f[o]
     t = state.steps[o] + 1
     c = (rule.curvature + rule.curvature_decay * math.sqrt(root.shape[0] / t)) * gain * gain
     grown = 1.0 + c * q  # A^-1 phi shrinks by it when A gets c phi phi'
@@ -486,11 +422,11 @@ def _newton_step(rule, state, work, o, gain, q):
     if not rule.project_next and q > 0.0:
         # With A^-1 phi = u or u / grown, h(phi'v) / (phi'A^-1 phi) A^-1 phi is the same vector.
         damping = rule.damping * grown if rule.curvature_first else rule.damping
-        move -= _excess(z + move * q, rule.clip) / (q + damping)
+        move -= _excess(f + move * q, rule.clip) / (q + damping)
     gamma = c / (grown + math.sqrt(grown))
     if not (finite(move * q) and finite(move) and finite(gamma * q)):
         return False
-    solve_and_absorb(root, work.f, work.u, gamma)
+    solve_and_absorb(root, work.half, work.u, gamma)
     _move(state, o, work.u, move)
     state.steps[o] = t
     return True
@@ -508,6 +444,6 @@ def _move(state, o, u, amount):
 
 
 @njit
-def _excess(z, clip):
-    """h(z) = sign(z) max(|z| - C, 0)."""
-    return math.copysign(max(abs(z) - clip, 0.0), z)
+def _excess(f, clip):
+    """h(f) = sign(f) max(|f| - C, 0)."""
+    return math.copysign(max(abs(f) - clip, 0.0), f)

@@ -20,12 +20,11 @@ see `forks.parts.gradient`.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from forks.engine import (
-    PER_OUTPUT,
     RESUME,
     Counter,
     Learner,
@@ -33,23 +32,15 @@ from forks.engine import (
     Matrix,
     Memory,
     Points,
-    Shapes,
     Vector,
-    allocate,
-    attach,
-    compiled_viewer,
-    point_shapes,
     score,
     step,
-    viewer,
-    workspace,
 )
-from forks.engine.blocks import padded
 from forks.engine.checks import not_negative, positive, whole
 from forks.features.nystrom import nystrom_map
 from forks.features.sketched import FeatureMap, write_features
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
-from forks.losses import Hinge, Loss, check_loss
+from forks.losses import Hinge, Loss
 from forks.parts.gradient import LARGEST
 from forks.parts.linear import has_loss, linear_scores, linear_step
 from forks.parts.stage_one import (
@@ -61,6 +52,35 @@ from forks.parts.stage_one import (
 )
 
 _EPSILON = float(np.finfo(np.float64).eps)
+
+
+class NOGDState(NamedTuple):
+    """What learning changes, in place."""
+
+    counts: Annotated[Counter, len(Count._fields)]
+    points: Annotated[Points, "capacity = budget"]  # stage one's points, then landmarks
+    alpha: Annotated[Matrix, "outputs", "padded(budget)"]  # coefficients of stage one
+    spare: Annotated[Points, "capacity = 1"]  # room to compare a row with itself
+    Z: Annotated[Matrix, "budget", "padded(rank)"]  # zero beyond k
+    w: Annotated[Matrix, "outputs", "padded(rank)"]  # zero beyond k
+
+
+class NOGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    buffer: int
+    eta: float
+    step_size: float
+
+
+class NOGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "padded(budget)"]  # k(x_i, x)
+    phi: Annotated[Vector, "padded(rank)"]
+    change: Annotated[Vector, "outputs"]  # coefficients of a point of stage one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +114,12 @@ class NOGD(Learner):
     cut: float | None = None
 
     multi_output = True
+    state_class = NOGDState
+    work_class = NOGDWork
+    rule_class = NOGDRule
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
+        super().__post_init__()
         whole("budget", self.budget, 1)
         whole("rank", self.n_components(), 1, self.budget, "the budget")
         positive("eta", self.eta)
@@ -110,52 +132,20 @@ class NOGD(Learner):
         """Return k, with None filled in."""
         return max(1, self.budget // 5) if self.rank is None else self.rank
 
-    def rule(self) -> "NOGDRule":
-        """Return what compiled code needs."""
-        return NOGDRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            int(self.budget),
-            float(self.eta),
-            float(self.eta if self.step_size is None else self.step_size),
-        )
+    def lengths(self) -> dict[str, int]:
+        """Return B and k."""
+        return {"budget": self.budget, "rank": self.n_components()}
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return the memory of a learner that has seen nothing."""
-        del rng  # deterministic
-        return allocate(NOGDState, self.shapes(n_features, n_outputs))
+    def derived(self) -> dict[str, Any]:
+        """Return the size of stage one's buffer, and the step size with None filled in."""
+        step_size = self.eta if self.step_size is None else self.step_size
+        return {"buffer": self.budget, "step_size": step_size}
 
-    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        width = padded(self.n_components())
-        return {
-            "counts": (len(Count._fields),),
-            **point_shapes("points", n_features, self.budget),
-            "alpha": (n_outputs, padded(self.budget)),
-            **point_shapes("spare", n_features, 1),
-            "Z": (self.budget, width),
-            "w": (n_outputs, width),
-        }
-
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the state class and the shapes of its arrays."""
-        return NOGDState, self.shapes(n_features, n_outputs)
-
-    def limits(self, view: "NOGDState") -> list[Limit]:
+    def limits(self, view: NOGDState) -> list[Limit]:
         """Return the bounds of the counts."""
         return count_limits(view.counts, self.budget)
 
-    def view(self, memory: Memory) -> "NOGDState":
-        """Show the memory as arrays."""
-        state: NOGDState = state_of(memory)
-        return state
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        state = state_of(memory)
-        return int(state.alpha.shape[1] + state.w.shape[1] + state.w.shape[0])
-
-    def handle(self, view: "NOGDState", x: Vector) -> None:
+    def handle(self, view: NOGDState, x: Vector) -> None:
         """Switch to features."""
         n, k = self.budget, self.n_components()
         cut = n * _EPSILON if self.cut is None else self.cut
@@ -172,11 +162,11 @@ class NOGD(Learner):
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now."""
-        return int(state_of(memory).counts[COUNT.stored])
+        return int(self.view(memory).counts[COUNT.stored])
 
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
         """Return phi of the rows; None in stage one."""
-        state = state_of(memory)
+        state = self.view(memory)
         if state.counts[COUNT.stage] == 0:
             return None
         K = kernel_block(check_kernel(self.kernel), X, state.points, self.budget)
@@ -184,46 +174,7 @@ class NOGD(Learner):
 
     def rounds_since_switch(self, memory: Memory) -> int:
         """Count the rounds of stage two."""
-        return int(state_of(memory).counts[COUNT.rounds])
-
-
-class NOGDRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    buffer: int
-    eta: float
-    step_size: float
-
-
-class NOGDState(NamedTuple):
-    """What learning changes, in place."""
-
-    counts: Counter  # see `forks.parts.stage_one`
-    points: Points  # (d, B)  stage one's points, then landmarks
-    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(B))  coefficients of stage one
-    spare: Points  # (d, 1)  room to compare a row with itself
-    Z: Matrix  # (B, padded(k)), zero beyond k
-    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
-
-
-class NOGDWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(B),)  k(x_i, x)
-    phi: Vector  # (padded(k),)
-    z: Vector  # (n_outputs,)
-
-
-state_of = viewer(NOGDState)
-attach.register(NOGDRule)(compiled_viewer(NOGDState))
-
-
-@workspace.register(NOGDRule)
-def _workspace(rule, state, scratch):
-    n, k = state.alpha.shape[1], state.w.shape[1]
-    return NOGDWork(scratch[:n], scratch[n : n + k], scratch[n + k :])
+        return int(self.view(memory).counts[COUNT.rounds])
 
 
 @score.register(NOGDRule)

@@ -18,16 +18,17 @@ is projected also here, see `forks.parts.projection`.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from forks.engine import attach, compiled_viewer, score, step, workspace
-from forks.kernels import Kernel, check_kernel
+from forks.engine import score, step
+from forks.kernels import Kernel
 from forks.parts.expansion import POINTS, expand, expansion_score, is_mistake
-from forks.parts.projection import (
-    ProjectedExpansion,
-    ProjectionState,
-    learn,
-    projection_workspace,
-    split,
-)
+from forks.parts.projection import ProjectedExpansion, learn, split
+
+
+class ProjectronRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +45,9 @@ class Projectron(ProjectedExpansion):
         B, points that are stored at most.
     """
 
-    def rule(self) -> "ProjectronRule":
-        """Return what compiled code needs."""
-        return ProjectronRule(check_kernel(self.kernel), int(self.budget))
+    rule_class = ProjectronRule
 
 
-class ProjectronRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    budget: int
-
-
-attach.register(ProjectronRule)(compiled_viewer(ProjectionState))
-workspace.register(ProjectronRule)(projection_workspace)
 score.register(ProjectronRule)(expansion_score)
 
 

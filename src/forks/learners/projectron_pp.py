@@ -19,18 +19,20 @@ projected also here, see `forks.parts.projection`.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from forks.engine import attach, compiled_viewer, score, step, workspace
-from forks.kernels import Kernel, check_kernel
+from forks.engine import score, step
+from forks.kernels import Kernel
 from forks.parts.expansion import POINTS, expand, expansion_score, is_mistake
-from forks.parts.projection import (
-    ProjectedExpansion,
-    ProjectionState,
-    learn,
-    projection_workspace,
-    split,
-)
+from forks.parts.projection import ProjectedExpansion, learn, split
+
+
+class ProjectronPPRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    bound: float  # U
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,23 +49,13 @@ class ProjectronPP(ProjectedExpansion):
         B, points that are stored at most.
     """
 
-    def rule(self) -> "ProjectronPPRule":
-        """Return what compiled code needs."""
-        budget = int(self.budget)
-        bound = 0.25 * math.sqrt((budget + 1) / math.log(budget + 1))
-        return ProjectronPPRule(check_kernel(self.kernel), budget, bound)
+    rule_class = ProjectronPPRule
+
+    def derived(self) -> dict[str, Any]:
+        """Return U."""
+        return {"bound": 0.25 * math.sqrt((self.budget + 1) / math.log(self.budget + 1))}
 
 
-class ProjectronPPRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    budget: int
-    bound: float  # U
-
-
-attach.register(ProjectronPPRule)(compiled_viewer(ProjectionState))
-workspace.register(ProjectronPPRule)(projection_workspace)
 score.register(ProjectronPPRule)(expansion_score)
 
 

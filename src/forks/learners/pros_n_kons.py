@@ -10,22 +10,23 @@ x, and Kbar = diag(s) K diag(s) over both,
 
 and a member gets s = 1 / sqrt(p). On the features phi of the dictionary the learner plays
 
-    u = w - A^-1 g,   w <- u - h(phi'u) / (phi'A^-1 phi) A^-1 phi,   h(z) = sign(z) max(|z| - C, 0),
+    u = w - A^-1 g,   w <- u - h(phi'u) / (phi'A^-1 phi) A^-1 phi,   h(f) = sign(f) max(|f| - C, 0),
     f = w'phi,   g = l'(f, y) phi,   A <- A + curvature g g',
 
 with phi the row about to be predicted and A^-1 g the step of the round before; a row that joins
-the dictionary resets w = 0 and A = alpha I. Only rounds with loss have a step to make.
+the dictionary resets w = 0 and A = ridge I (the parameter `alpha`). Only rounds with loss have a
+step to make.
 
 The published features are D^(-1/2) U'k_I(x) with K_I = U D U'. Since w and A start anew whenever
 they change, a rotation of them changes no score: phi = T k_I(x) with K_I^-1 = T'T will do, and T
 grows by a row per member (`forks.linalg.inverse_cholesky`), without an eigendecomposition. Nor does
-anything need phi itself. With a = T'w the score is a'k_I(x), and A^-1 phi becomes
+anything need phi itself. With alpha = T'w the score is alpha'k_I(x), and A^-1 phi becomes
 
     T'A^-1 phi = M^-1 k_I(x),   phi'A^-1 phi = k_I(x)'M^-1 k_I(x),
-    M = alpha K_I + curvature sum_t l'_t^2 k_I(x_t) k_I(x_t)',
+    M = ridge K_I + curvature sum_t l'_t^2 k_I(x_t) k_I(x_t)',
 
-so a moves along M^-1 k_I(x), and M is kept as the inverse of its Cholesky factor, which starts as
-T / sqrt(alpha) and has a rank-one change in every round with loss. With j members a round costs
+so alpha moves along M^-1 k_I(x), and M is kept as the inverse of its Cholesky factor, which starts
+as T / sqrt(ridge) and has a rank-one change in every round with loss. With j members a round costs
 O(j d) for the score, j^2 / 2 multiplications for tau while the dictionary may grow, and another
 2 j^2 where there is loss; a reset is O(j^2), too. Memory is O(j d + j^2). So a round is of the
 order of j / d rounds of KOGD with as many points: about 60 for j = 400 and d = 8, 8 for j = 100.
@@ -38,47 +39,89 @@ is 0.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from forks.engine import (
     EVENT,
-    MANY,
     MENDS,
-    PER_OUTPUT,
-    RESUME,
     Counter,
     Cube,
+    Growth,
     Learner,
     Limit,
     Matrix,
     Memory,
     Points,
-    Shapes,
     Vector,
-    allocate,
-    attach,
-    compiled_viewer,
-    grown,
     njit,
-    point_shapes,
     score,
     step,
     store,
-    viewer,
-    workspace,
 )
-from forks.engine.blocks import LANES, fma, load, padded, splat
+from forks.engine.blocks import LANES, fma, load, splat
 from forks.engine.blocks import store as store_block
-from forks.engine.checks import is_doubled, not_negative, one_of, positive, whole
-from forks.engine.memory import claimed_shape
+from forks.engine.checks import not_negative, one_of, positive, whole
 from forks.engine.random import uniform
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.linalg.inverse_cholesky import absorb, backward, border, forward
 from forks.linalg.vectors import add_multiple, dot, l1_norm
-from forks.losses import Hinge, Loss, check_loss, slope
-from forks.parts.expansion import compare, finite_or_zero
+from forks.losses import Hinge, Loss, slope
+from forks.parts.expansion import POINTS, compare, finite_or_zero
+
+_FULL = 1  # the event
+_NO_LIMIT = 2**62
+_FIRST_CAPACITY = 32
+_DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
+_SMALLEST_PIVOT = 1e-75
+_LARGEST = 1e75  # points with larger numbers, of polynomials of huge features, do not join
+_SMALLEST_P = 1e-30  # smaller than any draw but zero
+_TINY = 1e-200  # phi'A^-1 phi below it counts as zero
+_SINGLE_SMALLEST, _SINGLE_ROUNDING = 2.0**-126, 2.0**-24  # of single precision
+_ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero answers +1 here
+
+
+class PROSNKONSState(NamedTuple):
+    """What learning changes, in place. Points [:j] are the dictionary."""
+
+    counts: Annotated[Counter, 3]  # the event, which asks for room; mends; j
+    points: Points
+    s: Annotated[Vector, "padded(capacity)"]  # weights of the members
+    # `leverage`, `triangle` and `newton` are inverse Cholesky factors: of Kbar + gamma I; of K_I,
+    # which is T; and of M.
+    leverage: Annotated[Matrix, "capacity", "padded(capacity)"]
+    triangle: Annotated[Matrix, "capacity", "padded(capacity)"]
+    alpha: Annotated[Matrix, "outputs", "padded(capacity)"]  # coefficients, T'w
+    newton: Annotated[Cube, "outputs", "capacity", "padded(capacity)"]
+    random: Annotated[Counter, 1]  # generator
+
+
+class PROSNKONSRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    ridge: float  # the parameter alpha
+    factor: float  # beta (1 + epsilon)
+    gamma: float
+    curvature: float
+    clip: float
+    damping: float
+    max_points: int
+    root_weights: bool
+    blind_resets: bool
+    nothing: float  # scores up to it count as zero
+    rounding: float  # relative rounding of the scores that are compared with the margin
+
+
+class PROSNKONSWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "padded(capacity)"]  # k_I(x)
+    v: Annotated[Vector, "padded(capacity)"]  # s_i k(x_i, x)
+    half: Annotated[Vector, "padded(capacity)"]  # a system half solved
+    u: Annotated[Vector, "padded(capacity)"]  # and solved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +174,10 @@ class PROSNKONS(Learner):
     blind_resets: bool = False
     single_precision: bool = False
 
-    multi_output: ClassVar[bool] = True
+    multi_output = True
+    state_class = PROSNKONSState
+    work_class = PROSNKONSWork
+    rule_class = PROSNKONSRule
 
     @classmethod
     def as_released(
@@ -162,8 +208,7 @@ class PROSNKONS(Learner):
         return cls(**{"kernel": kernel, "loss": loss, **released, **changes})
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
+        super().__post_init__()
         positive("alpha", self.alpha)
         positive("beta", self.beta)
         not_negative("epsilon", self.epsilon)
@@ -175,168 +220,49 @@ class PROSNKONS(Learner):
             whole("max_points", self.max_points, 1)
         one_of("weighting", self.weighting, ("root", "inverse"))
 
-    def rule(self) -> "PROSNKONSRule":
-        """Return what compiled code needs."""
-        return PROSNKONSRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            float(self.alpha),
-            float(self.beta * (1.0 + self.epsilon)),
-            float(self.gamma),
-            float(self.curvature),
-            float(self.clip),
-            float(self.damping),
-            self._most(),
-            self.weighting == "root",
-            bool(self.blind_resets),
-            _SINGLE_SMALLEST if self.single_precision else 0.0,
-            _SINGLE_ROUNDING if self.single_precision else 0.0,
-        )
+    def derived(self) -> dict[str, Any]:
+        """Return the fields of the rule that have other names or forms here."""
+        return {
+            "ridge": self.alpha,
+            "factor": self.beta * (1.0 + self.epsilon),
+            "max_points": self._most(),
+            "root_weights": self.weighting == "root",
+            "nothing": _SINGLE_SMALLEST if self.single_precision else 0.0,
+            "rounding": _SINGLE_ROUNDING if self.single_precision else 0.0,
+        }
 
     def _most(self) -> int:
         return _NO_LIMIT if self.max_points is None else int(self.max_points)
 
-    def _first_capacity(self) -> int:
-        return min(_FIRST_CAPACITY, self._most())
+    def growing(self) -> dict[str, Growth]:
+        """Return the room for the dictionary."""
+        return {"capacity": Growth(min(_FIRST_CAPACITY, self._most()), self._most())}
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return an empty dictionary, and seed its draws."""
-        shapes = _shapes(n_features, n_outputs, self._first_capacity())
-        memory = allocate(PROSNKONSState, shapes)
-        state_of(memory).random[:] = rng.integers(2**63, size=1)
-        return memory
-
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the state class and the shapes of its arrays, by the room for the dictionary."""
-        capacity = claimed_shape(PROSNKONSState, "newton", memory)[1]
-        if not is_doubled(capacity, self._first_capacity(), self._most()):
-            raise ValueError(f"there is no room for {capacity} points")
-        return PROSNKONSState, _shapes(n_features, n_outputs, capacity)
-
-    def limits(self, view: "PROSNKONSState") -> list[Limit]:
+    def limits(self, view: PROSNKONSState) -> list[Limit]:
         """Return the bounds of the counts."""
-        return [
-            Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("mends", view.counts[MENDS], 0, MANY),
-            Limit("number of points", view.counts[_MEMBERS], 0, view.newton.shape[1]),
-        ]
+        return [Limit("number of points", view.counts[POINTS], 0, view.newton.shape[1])]
 
-    def view(self, memory: Memory) -> "PROSNKONSState":
-        """Show the memory as arrays."""
-        state: PROSNKONSState = state_of(memory)
-        return state
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return int(4 * state_of(memory).a.shape[1])
-
-    def handle(self, view: "PROSNKONSState", x: Vector) -> Memory:
+    def handle(self, view: PROSNKONSState, x: Vector) -> Memory:
         """Double the room for the dictionary."""
-        n_outputs, capacity, _ = view.newton.shape
-        capacity = min(2 * capacity, self._most())
-        d = view.points.columns.shape[0]
-        memory = grown(PROSNKONSState, view, _shapes(d, n_outputs, capacity))
-        state_of(memory).counts[EVENT] = 0
-        return memory
+        return self.doubled(view, "capacity")
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points of the dictionary."""
-        return int(state_of(memory).counts[_MEMBERS])
+        return int(self.view(memory).counts[POINTS])
 
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
         """Return phi = T k_I(x) of the rows; None while the dictionary is empty."""
-        state = state_of(memory)
-        j = state.counts[_MEMBERS]
+        state = self.view(memory)
+        j = state.counts[POINTS]
         if j == 0:
             return None
         K = kernel_block(check_kernel(self.kernel), X, state.points, j)
         return np.asarray(K @ state.triangle[:j, :j].T)
 
 
-class PROSNKONSRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    alpha: float
-    factor: float  # beta (1 + epsilon)
-    gamma: float
-    curvature: float
-    clip: float
-    damping: float
-    max_points: int
-    root_weights: bool
-    blind_resets: bool
-    nothing: float  # scores up to it count as zero
-    rounding: float  # relative rounding of the scores that are compared with the margin
-
-
-class PROSNKONSState(NamedTuple):
-    """What learning changes, in place. Points [:j] are the dictionary."""
-
-    counts: Counter  # (3,)  the event, which asks for room; mends; j
-    points: Points  # (d, capacity)
-    s: Vector  # (padded(capacity),)  weights of the members
-    ridge: Matrix  # (capacity, padded(capacity))  inverse Cholesky factor of Kbar + gamma I
-    triangle: Matrix  # (capacity, padded(capacity))  T, that of K_I
-    a: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(capacity))  T'w
-    newton: Annotated[Cube, PER_OUTPUT]  # (n_outputs, capacity, padded(capacity))  that of M
-    random: Counter  # (1,)  generator
-
-
-class PROSNKONSWork(NamedTuple):
-    """Scratch, all padded(capacity) long."""
-
-    row: Vector  # k_I(x)
-    v: Vector  # s_i k(x_i, x)
-    f: Vector  # a system half solved
-    u: Vector  # and solved
-
-
-_FULL = 1  # the event
-_MEMBERS = 2  # where `counts` holds j
-_NO_LIMIT = 2**62
-_FIRST_CAPACITY = 32
-_DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
-_SMALLEST_PIVOT = 1e-75
-_LARGEST = 1e75  # points with larger numbers, of polynomials of huge features, do not join
-_SMALLEST_P = 1e-30  # smaller than any draw but zero
-_TINY = 1e-200  # phi'A^-1 phi below it counts as zero
-_SINGLE_SMALLEST, _SINGLE_ROUNDING = 2.0**-126, 2.0**-24  # of single precision
-_ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero answers +1 here
-
-state_of = viewer(PROSNKONSState)
-attach.register(PROSNKONSRule)(compiled_viewer(PROSNKONSState))
-
-
-def _shapes(n_features: int, n_outputs: int, capacity: int) -> dict[str, tuple[int, ...]]:
-    width = padded(capacity)
-    return {
-        "counts": (3,),
-        **point_shapes("points", n_features, capacity),
-        "s": (width,),
-        "ridge": (capacity, width),
-        "triangle": (capacity, width),
-        "a": (n_outputs, width),
-        "newton": (n_outputs, capacity, width),
-        "random": (1,),
-    }
-
-
-@workspace.register(PROSNKONSRule)
-def _workspace(rule, state, scratch):
-    width = state.a.shape[1]
-    return PROSNKONSWork(
-        scratch[:width],
-        scratch[width : 2 * width],
-        scratch[2 * width : 3 * width],
-        scratch[3 * width :],
-    )
-
-
 @score.register(PROSNKONSRule)
 def _score(rule, state, work, x, out):
-    j = state.counts[_MEMBERS]
+    j = state.counts[POINTS]
     compare(rule.kernel, state.points, j, x, work.row)
     for o in range(out.shape[0]):
         out[o] = _predict(rule, state, work, j, o, False)
@@ -344,7 +270,7 @@ def _score(rule, state, work, x, out):
 
 @step.register(PROSNKONSRule)
 def _step(rule, state, work, x, y, weight, out):
-    j, row = state.counts[_MEMBERS], work.row
+    j, row = state.counts[POINTS], work.row
     learns = weight != 0.0
     grows = learns and j < rule.max_points
     if grows:
@@ -375,35 +301,35 @@ def _step(rule, state, work, x, y, weight, out):
 @njit
 def _predict(rule, state, work, j, o, move):
     """Score of output o after the projection at x; `move` w to where the projection has it."""
-    z = finite_or_zero(dot(state.a[o], work.row, j))
-    if abs(z) > rule.clip:
-        excess = math.copysign(abs(z) - rule.clip, z)
+    f = finite_or_zero(dot(state.alpha[o], work.row, j))
+    if abs(f) > rule.clip:
+        excess = math.copysign(abs(f) - rule.clip, f)
         q = 0.0
         if move or rule.damping > 0.0:
-            q = forward(state.newton[o], j, work.row, work.f)
+            q = forward(state.newton[o], j, work.row, work.half)
         if move and abs(excess) < _LARGEST * q:  # false for zero and NaN
-            backward(state.newton[o], j, work.f, work.u)
-            add_multiple(state.a[o], work.u, -excess / (q + rule.damping))
+            backward(state.newton[o], j, work.half, work.u)
+            add_multiple(state.alpha[o], work.u, -excess / (q + rule.damping))
         if rule.damping > 0.0:
-            z -= excess * q / (q + rule.damping)
+            f -= excess * q / (q + rule.damping)
         else:
-            z = math.copysign(rule.clip, z)
-    return _ANSWER_MINUS if rule.blind_resets and abs(z) <= rule.nothing else z
+            f = math.copysign(rule.clip, f)
+    return _ANSWER_MINUS if rule.blind_resets and abs(f) <= rule.nothing else f
 
 
 @njit
 def _draw(rule, state, work, j, k_xx):
     """Draw whether x joins the dictionary; return its weight s, zero if it does not.
 
-    Leaves (Kbar + gamma I)^-1 v in `work.u`, half solved in `work.f`.
+    Leaves (Kbar + gamma I)^-1 v in `work.u`, half solved in `work.half`.
     """
     for i in range(0, j, LANES):
         store_block(fma(load(state.s, i), load(work.row, i), splat(0.0)), work.v, i)
-    residual = max(k_xx - forward(state.ridge, j, work.v, work.f), 0.0)
+    residual = max(k_xx - forward(state.leverage, j, work.v, work.half), 0.0)
     p = 1.0 if j == 0 else min(rule.factor * residual / (rule.gamma + residual), 1.0)
     if not (uniform(state.random) < p and p > _SMALLEST_P):
         return 0.0
-    backward(state.ridge, j, work.f, work.u)
+    backward(state.leverage, j, work.half, work.u)
     if not (abs(k_xx) <= _LARGEST and l1_norm(work.u, j) <= _LARGEST):
         state.counts[MENDS] += 1
         return 0.0
@@ -413,28 +339,28 @@ def _draw(rule, state, work, j, k_xx):
 @njit
 def _join(rule, state, work, j, k_xx, s):
     """Make x, already in its place, member j with the weight s, and start anew."""
-    row, f, u = work.row, work.f, work.u
-    residual = max(k_xx - dot(f, f, j), 0.0)
+    row, half, u = work.row, work.half, work.u
+    residual = max(k_xx - dot(half, half, j), 0.0)
     for i in range(j):
         u[i] *= s
-    border(state.ridge, j, u, rule.gamma + s * s * residual)
-    pivot = k_xx - forward(state.triangle, j, row, f)
-    backward(state.triangle, j, f, u)
+    border(state.leverage, j, u, rule.gamma + s * s * residual)
+    pivot = k_xx - forward(state.triangle, j, row, half)
+    backward(state.triangle, j, half, u)
     independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and l1_norm(u, j) <= _LARGEST
     border(state.triangle, j, u, pivot if independent else 0.0)
     state.s[j] = s
     row[j] = k_xx
-    state.counts[_MEMBERS] = j + 1
-    for o in range(state.a.shape[0]):
+    state.counts[POINTS] = j + 1
+    for o in range(state.alpha.shape[0]):
         _start_anew(rule, state, o)
 
 
 @njit
 def _start_anew(rule, state, o):
-    """Output o has w = 0 and A = alpha I."""
-    scale = 1.0 / math.sqrt(rule.alpha)
-    for i in range(state.counts[_MEMBERS]):
-        state.a[o, i] = 0.0
+    """Output o has w = 0 and A = ridge I."""
+    scale = 1.0 / math.sqrt(rule.ridge)
+    for i in range(state.counts[POINTS]):
+        state.alpha[o, i] = 0.0
         for m in range(i + 1):
             state.newton[o, i, m] = scale * state.triangle[i, m]
 
@@ -446,14 +372,14 @@ def _newton_step(rule, state, work, o, gain, fresh):
     A step beyond all bounds is left out; where a new start, with the gain `fresh`, could take it,
     the output starts anew.
     """
-    j = state.counts[_MEMBERS]
-    q = forward(state.newton[o], j, work.row, work.f)
+    j = state.counts[POINTS]
+    q = forward(state.newton[o], j, work.row, work.half)
     c = rule.curvature * gain * gain
     move = -gain / (1.0 + c * q)
     if abs(move) * (1.0 + q) < _LARGEST and c * q < _LARGEST:  # false for NaN
         if q > _TINY:
-            absorb(state.newton[o], j, work.f, work.u, c)
-            add_multiple(state.a[o], work.u, move)
+            absorb(state.newton[o], j, work.half, work.u, c)
+            add_multiple(state.alpha[o], work.u, move)
     else:
         state.counts[MENDS] += 1
         if rule.curvature * fresh * fresh * (1.0 + l1_norm(work.row, j)) < _LARGEST:

@@ -9,28 +9,17 @@ perceptron", Machine Learning 69, 2007.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from forks.engine import (
-    Counter,
-    Points,
-    Vector,
-    attach,
-    compiled_viewer,
-    score,
-    step,
-    store,
-    workspace,
-)
+from forks.engine import Counter, Points, Vector, score, step, store
 from forks.engine.random import integer
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel
 from forks.parts.expansion import (
     POINTS,
     BudgetedExpansion,
     drop,
     expand,
     expansion_score,
-    expansion_workspace,
     is_mistake,
 )
 
@@ -38,10 +27,18 @@ from forks.parts.expansion import (
 class RBPState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (3,)  the event, never raised; mends, of which it needs none; n
-    points: Points  # (d, budget)
-    alpha: Vector  # (budget,)
-    random: Counter  # (1,)  generator
+    counts: Annotated[Counter, 3]  # the event, never raised; mends, of which it needs none; n
+    points: Annotated[Points, "capacity = budget + 1"]
+    alpha: Annotated[Vector, "padded(budget + 1)"]
+    random: Annotated[Counter, 1]  # generator
+
+
+class RBPRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    budget: int
+    insert_when_full: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +60,8 @@ class RBP(BudgetedExpansion):
 
     insert_when_full: bool = True
 
-    state_class: ClassVar[type] = RBPState
+    state_class = RBPState
+    rule_class = RBPRule
 
     @classmethod
     def as_released(
@@ -72,26 +70,7 @@ class RBP(BudgetedExpansion):
         """As the code of the FORKS authors: a mistake at a full budget drops a point unreplaced."""
         return cls(**{"kernel": kernel, "budget": budget, "insert_when_full": False, **changes})
 
-    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        return {**super().shapes(n_features), "random": (1,)}
 
-    def rule(self) -> "RBPRule":
-        """Return what compiled code needs."""
-        kernel = check_kernel(self.kernel)
-        return RBPRule(kernel, int(self.budget), bool(self.insert_when_full))
-
-
-class RBPRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    budget: int
-    insert_when_full: bool
-
-
-attach.register(RBPRule)(compiled_viewer(RBPState))
-workspace.register(RBPRule)(expansion_workspace)
 score.register(RBPRule)(expansion_score)
 
 

@@ -22,51 +22,57 @@ here the map has rank k throughout, as in the FORKS paper. Steps that would dive
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from forks.engine import (
-    PER_OUTPUT,
-    RESUME,
-    Counter,
-    Matrix,
-    Memory,
-    Points,
-    Vector,
-    attach,
-    compiled_viewer,
-    njit,
-    score,
-    step,
-    workspace,
-)
+from forks.engine import RESUME, Counter, Matrix, Points, Vector, njit, score, step
 from forks.engine.checks import one_of, positive, whole
 from forks.features.sketched import FeatureMap, Sketch, write_features
-from forks.kernels import Gaussian, Kernel, check_kernel
-from forks.losses import Hinge, Loss, check_loss
+from forks.kernels import Gaussian, Kernel
+from forks.losses import Hinge, Loss
 from forks.parts.linear import has_loss, linear_scores, linear_step
 from forks.parts.sketching import NO_CUT, SketchedLearner, update_is_due
-from forks.parts.stage_one import COUNT, UPDATE, expansion_scores, gradient_round
+from forks.parts.stage_one import COUNT, UPDATE, Count, expansion_scores, gradient_round
 
 
 class SkeGDState(NamedTuple):
     """What rounds change, in place."""
 
-    counts: Counter  # see `forks.parts.stage_one`
-    points: Points  # (d, capacity)  stage one's points, then update points
-    alpha: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(buffer))  coefficients of stage one
-    spare: Points  # (d, 1)  room to compare a row with itself
+    counts: Annotated[Counter, len(Count._fields)]
+    points: Annotated[Points, "capacity = capacity + 1"]  # stage one's, then update points
+    alpha: Annotated[Matrix, "outputs", "padded(buffer)"]  # coefficients of stage one
+    spare: Annotated[Points, "capacity = 1"]  # room to compare a row with itself
     map: FeatureMap
-    w: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, padded(k)), zero beyond k
+    w: Annotated[Matrix, "outputs", "padded(rank)"]  # zero beyond k
 
 
 class SkeGDMemory(NamedTuple):
     """Everything that is kept: what rounds change, then what only events use."""
 
     hot: SkeGDState
-    random: Counter  # (2,)  generator of landmarks, seed of the sketch
+    random: Annotated[Counter, 2]  # generator of landmarks, seed of the sketch
     sketch: Sketch
+
+
+class SkeGDRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    buffer: int
+    eta: float
+    step_size: float
+    update_cycle: int
+    count_losses: bool
+
+
+class SkeGDWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "odd_blocks(capacity + 1)"]  # kernel values
+    phi: Annotated[Vector, "padded(rank)"]
+    change: Annotated[Vector, "outputs"]  # coefficients of a point of stage one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +129,10 @@ class SkeGD(SketchedLearner):
     on_update: str = "point"
     decomposition: str = "svd"
 
-    memory_class: ClassVar[type] = SkeGDMemory
+    memory_class = SkeGDMemory
+    state_class = SkeGDState
+    work_class = SkeGDWork
+    rule_class = SkeGDRule
 
     @classmethod
     def as_published(
@@ -184,30 +193,16 @@ class SkeGD(SketchedLearner):
             positive("step_size", self.step_size)
         one_of("on_update", self.on_update, ("point", "keep"))
 
-    def _default_sketch_size(self, buffer: int) -> int:
-        return self.budget
+    def _own_sizes(self, buffer: int) -> tuple[int, int, int]:
+        sketch_size = self._given("sketch_size", self.budget)
+        n_landmarks = self._given("n_landmarks", min(max(1, sketch_size // 5), buffer))
+        rank = self._given("rank", min(max(1, self.budget // 10), n_landmarks, sketch_size))
+        return sketch_size, n_landmarks, rank
 
-    def _default_landmarks(self, buffer: int, sketch_size: int) -> int:
-        return min(max(1, sketch_size // 5), buffer)
-
-    def _default_rank(self, n_landmarks: int) -> int:
-        return max(1, self.budget // 10)
-
-    def _make_rule(self) -> "SkeGDRule":
-        return SkeGDRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            int(self.sizes().buffer),
-            float(self.eta),
-            float(self.eta if self.step_size is None else self.step_size),
-            int(self.sizes().update_cycle),
-            self.cycle_counts == "losses",
-        )
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        hot: SkeGDState = self.view(memory).hot
-        return int(hot.points.columns.shape[1] + sum(hot.w.shape))
+    def derived(self) -> dict[str, Any]:
+        """Return the step size with None filled in, beside what the base has."""
+        step_size = self.eta if self.step_size is None else self.step_size
+        return {**super().derived(), "step_size": step_size}
 
     def _before(self, state: SkeGDState, x: Vector) -> Vector:
         """Scores of x in the old map."""
@@ -218,35 +213,6 @@ class SkeGD(SketchedLearner):
     def _after(self, state: SkeGDState, x: Vector, before: Vector) -> None:
         if self.on_update == "point":
             self._keep_scores(state, x, before)
-
-
-class SkeGDRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    buffer: int
-    eta: float
-    step_size: float
-    update_cycle: int
-    count_losses: bool
-
-
-class SkeGDWork(NamedTuple):
-    """Scratch."""
-
-    row: Vector  # (padded(capacity),)  kernel values
-    phi: Vector  # (padded(k),)
-    z: Vector  # (n_outputs,)
-
-
-attach.register(SkeGDRule)(compiled_viewer(SkeGDState))
-
-
-@workspace.register(SkeGDRule)
-def _workspace(rule, state, scratch):
-    rows, k = state.points.columns.shape[1], state.w.shape[1]
-    return SkeGDWork(scratch[:rows], scratch[rows : rows + k], scratch[rows + k :])
 
 
 @score.register(SkeGDRule)

@@ -3,26 +3,27 @@
 With phi_t the feature of x_t in the space of the kernel,
 
     u = w - A^-1 g,   w <- u - h(phi_t'u) / (phi_t'A^-1 phi_t) A^-1 phi_t,
-    f_t = w'phi_t,   g = l'(f_t, y_t) phi_t,   h(z) = sign(z) max(|z| - C, 0),
-    A <- A + z_t curvature g g',   A = alpha I at first,
+    f_t = w'phi_t,   g = l'(f_t, y_t) phi_t,   h(f) = sign(f) max(|f| - C, 0),
+    A <- A + b_t curvature g g',   A = ridge I at first (the parameter `alpha`),
 
 where the projection looks at the row about to be predicted and A^-1 g is the step of the round
-before; here it is made at once, with A as it then is. z_t is drawn with the probability
+before; here it is made at once, with A as it then is. b_t, 0 or 1, is drawn with the probability
 p_t = max(gamma, min(beta tau_t, 1)), and tau_t is the estimate of KORS of the leverage score of the
 scaled feature psi_t = c_t phi_t, c_t = sqrt(curvature) l'_t: with the rounds D in A so far weighing
 s_i = 1 / sqrt(p_i) and v_i = s_i psi_i'psi_t,
 
-    tau_t = (1 + epsilon) r / (alpha + r),   r = psi_t'psi_t - v'(Kbar_D + alpha I)^-1 v.
+    tau_t = (1 + epsilon) r / (ridge + r),   r = psi_t'psi_t - v'(Kbar_D + ridge I)^-1 v.
 
 gamma = 1 takes every round with loss: that is KONS, exactly. With Psi = [psi_i]_{i in D},
 
-    A^-1 = (I - Psi M^-1 Psi') / alpha,   M = alpha I + Psi'Psi,
+    A^-1 = (I - Psi M^-1 Psi') / ridge,   M = ridge I + Psi'Psi,
 
-and w = sum_i a_i phi_i over all rounds that had loss or in which the projection moved w. So a score
-costs O(n d) with n growing as in KOGD; a round with loss costs 1.5 |D|^2 more, for M and Kbar,
-both kept as inverses of Cholesky factors that grow (`forks.linalg.inverse_cholesky`). Memory is
-O(n d + |D|^2), and |D| is at least the share gamma of the rounds with loss: the sketch cheapens A,
-but nothing bounds it, nor n. Numbers are as exact as k(x, x) / alpha times the rounding of floats.
+and w = sum_i alpha_i phi_i over all rounds that had loss or in which the projection moved w. So a
+score costs O(n d) with n growing as in KOGD; a round with loss costs 1.5 |D|^2 more, for M and
+Kbar, both kept as inverses of Cholesky factors that grow (`forks.linalg.inverse_cholesky`). Memory
+is O(n d + |D|^2), and |D| is at least the share gamma of the rounds with loss: the sketch cheapens
+A, but nothing bounds it, nor n. Numbers are as exact as k(x, x) / ridge times the rounding of
+floats.
 
 Reference: Calandriello, Lazaric, Valko, "Second-order kernel online convex optimization with
 adaptive sketching", ICML 2017.
@@ -30,44 +31,72 @@ adaptive sketching", ICML 2017.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
 from forks.engine import (
     EVENT,
-    MANY,
     MENDS,
-    RESUME,
     Counter,
+    Growth,
     Learner,
     Limit,
     Matrix,
     Memory,
     Points,
-    Shapes,
     Vector,
-    allocate,
-    attach,
-    compiled_viewer,
-    grown,
     njit,
-    point_shapes,
     score,
     step,
     store,
-    viewer,
-    workspace,
 )
-from forks.engine.blocks import padded
-from forks.engine.checks import is_doubled, not_negative, positive
-from forks.engine.memory import claimed_shape
+from forks.engine.checks import not_negative, positive
 from forks.engine.random import uniform
-from forks.kernels import Gaussian, Kernel, check_kernel
+from forks.kernels import Gaussian, Kernel
 from forks.linalg.inverse_cholesky import backward, border, forward
 from forks.linalg.vectors import clear, dot, l1_norm
-from forks.losses import Hinge, Loss, check_loss, slope
-from forks.parts.expansion import compare, finite_or_zero
+from forks.losses import Hinge, Loss, slope
+from forks.parts.expansion import POINTS, compare, finite_or_zero
+
+_FULL = 1  # the event
+_ROUNDS = 3  # where `counts` holds m
+_LARGEST = 1e75  # rounds with larger numbers, of polynomials of huge features, teach nothing
+_ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi, or pivot, is rounding
+
+
+class SketchedKONSState(NamedTuple):
+    """What learning changes, in place. Points [:n] are in use, members [:m] are the rounds in A."""
+
+    counts: Annotated[Counter, 4]  # the event, which asks for room; mends; n; m
+    points: Points
+    alpha: Annotated[Vector, "capacity"]  # coefficients
+    members: Annotated[Counter, "room"]  # their points
+    c: Annotated[Vector, "room"]  # psi_i = c_i phi_i
+    weighted: Annotated[Vector, "room"]  # s_i c_i
+    triangle: Annotated[Matrix, "room", "room"]  # inverse Cholesky factor of M
+    leverage: Annotated[Matrix, "room", "room"]  # that of Kbar + ridge I
+    random: Annotated[Counter, 1]  # generator
+
+
+class SketchedKONSRule(NamedTuple):
+    """What compiled code needs to know."""
+
+    kernel: Kernel
+    loss: Loss
+    ridge: float  # the parameter alpha
+    factor: float  # beta (1 + epsilon)
+    gamma: float
+    scale: float  # square root of the curvature
+    clip: float
+
+
+class SketchedKONSWork(NamedTuple):
+    """Scratch."""
+
+    row: Annotated[Vector, "capacity"]  # k(x_i, x)
+    v: Annotated[Vector, "room"]  # the right side of a system
+    half: Annotated[Vector, "room"]  # the system half solved
+    u: Annotated[Vector, "room"]  # M^-1 Psi'phi
+    r: Annotated[Vector, "room"]  # (Kbar + ridge I)^-1 v
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +130,12 @@ class SketchedKONS(Learner):
     curvature: float = 1.0 / 16.0
     clip: float = 1.0
 
+    state_class = SketchedKONSState
+    work_class = SketchedKONSWork
+    rule_class = SketchedKONSRule
+
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
+        super().__post_init__()
         positive("alpha", self.alpha)
         not_negative("beta", self.beta)
         not_negative("epsilon", self.epsilon)
@@ -113,156 +145,51 @@ class SketchedKONS(Learner):
         not_negative("curvature", self.curvature)
         positive("clip", self.clip, infinite=True)
 
-    def rule(self) -> "SketchedKONSRule":
-        """Return what compiled code needs."""
-        return SketchedKONSRule(
-            check_kernel(self.kernel),
-            check_loss(self.loss),
-            float(self.alpha),
-            float(self.beta * (1.0 + self.epsilon)),
-            float(self.gamma),
-            math.sqrt(self.curvature),
-            float(self.clip),
-        )
+    def derived(self) -> dict[str, Any]:
+        """Return the fields of the rule that have other names or forms here."""
+        factor = self.beta * (1.0 + self.epsilon)
+        return {"ridge": self.alpha, "factor": factor, "scale": math.sqrt(self.curvature)}
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return an empty expansion, and seed its draws."""
-        memory = allocate(SketchedKONSState, _shapes(n_features, _FIRST_CAPACITY, _FIRST_ROOM))
-        state_of(memory).random[:] = rng.integers(2**63, size=1)
-        return memory
+    def growing(self) -> dict[str, Growth]:
+        """Return the room for points, and for rounds in A, in whole blocks."""
+        return {"capacity": Growth(64), "room": Growth(32)}
 
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the state class and the shapes of its arrays, by the room for points."""
-        if n_outputs != 1:
-            raise ValueError(f"SketchedKONS has one output, not {n_outputs}")
-        (capacity,) = claimed_shape(SketchedKONSState, "a", memory)
-        (room,) = claimed_shape(SketchedKONSState, "members", memory)
-        if not (is_doubled(capacity, _FIRST_CAPACITY) and is_doubled(room, _FIRST_ROOM)):
-            raise ValueError(f"there is no room for {capacity} points and {room} rounds")
-        return SketchedKONSState, _shapes(n_features, capacity, room)
-
-    def limits(self, view: "SketchedKONSState") -> list[Limit]:
+    def limits(self, view: SketchedKONSState) -> list[Limit]:
         """Return the bounds of the counts, and of the points that members are."""
-        capacity = view.a.shape[0]
+        capacity = view.alpha.shape[0]
         return [
-            Limit("event", view.counts[EVENT], RESUME, 0),
-            Limit("mends", view.counts[MENDS], 0, MANY),
-            Limit("number of points", view.counts[_POINTS], 0, capacity),
+            Limit("number of points", view.counts[POINTS], 0, capacity),
             Limit("number of rounds in A", view.counts[_ROUNDS], 0, view.members.shape[0]),
             Limit("members", view.members, 0, capacity - 1),
         ]
 
-    def view(self, memory: Memory) -> "SketchedKONSState":
-        """Show the memory as arrays."""
-        state: SketchedKONSState = state_of(memory)
-        return state
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        state = state_of(memory)
-        return int(state.a.shape[0] + 4 * state.c.shape[0])
-
-    def handle(self, view: "SketchedKONSState", x: Vector) -> Memory:
+    def handle(self, view: SketchedKONSState, x: Vector) -> Memory:
         """Double the room for points, or for rounds in A, or both."""
-        d, capacity = view.points.columns.shape[0], view.a.shape[0]
-        room = view.triangle.shape[0]
-        capacity *= 2 if view.counts[_POINTS] == capacity else 1
-        room *= 2 if view.counts[_ROUNDS] == room else 1
-        memory = grown(SketchedKONSState, view, _shapes(d, capacity, room))
-        state_of(memory).counts[EVENT] = 0
-        return memory
+        full = {
+            "capacity": view.counts[POINTS] == view.alpha.shape[0],
+            "room": view.counts[_ROUNDS] == view.members.shape[0],
+        }
+        return self.doubled(view, *(name for name, is_full in full.items() if is_full))
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points of the expansion, those of the rounds in A among them."""
-        return int(state_of(memory).counts[_POINTS])
-
-
-class SketchedKONSRule(NamedTuple):
-    """What compiled code needs to know."""
-
-    kernel: Kernel
-    loss: Loss
-    alpha: float
-    factor: float  # beta (1 + epsilon)
-    gamma: float
-    scale: float  # square root of the curvature
-    clip: float
-
-
-class SketchedKONSState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use, members [:m] are the rounds in A."""
-
-    counts: Counter  # (4,)  the event, which asks for room; mends; n; m
-    points: Points  # (d, capacity)
-    a: Vector  # (padded(capacity),)
-    members: Counter  # (room,)  their points
-    c: Vector  # (padded(room),)  psi_i = c_i phi_i
-    weighted: Vector  # (padded(room),)  s_i c_i
-    triangle: Matrix  # (room, padded(room))  inverse Cholesky factor of M
-    ridge: Matrix  # (room, padded(room))  that of Kbar + alpha I
-    random: Counter  # (1,)  generator
-
-
-class SketchedKONSWork(NamedTuple):
-    """Scratch; all but the first are padded(room) long."""
-
-    row: Vector  # (padded(capacity),)  k(x_i, x)
-    v: Vector  # the right side of a system
-    f: Vector  # the system half solved
-    u: Vector  # M^-1 Psi'phi
-    r: Vector  # (Kbar + alpha I)^-1 v
-
-
-_FULL = 1  # the event
-_POINTS, _ROUNDS = 2, 3  # where `counts` holds n and m
-_FIRST_CAPACITY, _FIRST_ROOM = 64, 32
-_LARGEST = 1e75  # rounds with larger numbers, of polynomials of huge features, teach nothing
-_ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi, or pivot, is rounding
-
-state_of = viewer(SketchedKONSState)
-attach.register(SketchedKONSRule)(compiled_viewer(SketchedKONSState))
-
-
-def _shapes(n_features: int, capacity: int, room: int) -> dict[str, tuple[int, ...]]:
-    return {
-        "counts": (4,),
-        **point_shapes("points", n_features, capacity),
-        "a": (padded(capacity),),
-        "members": (room,),
-        "c": (padded(room),),
-        "weighted": (padded(room),),
-        "triangle": (room, padded(room)),
-        "ridge": (room, padded(room)),
-        "random": (1,),
-    }
-
-
-@workspace.register(SketchedKONSRule)
-def _workspace(rule, state, scratch):
-    n, m = state.a.shape[0], state.c.shape[0]
-    return SketchedKONSWork(
-        scratch[:n],
-        scratch[n : n + m],
-        scratch[n + m : n + 2 * m],
-        scratch[n + 2 * m : n + 3 * m],
-        scratch[n + 3 * m :],
-    )
+        return int(self.view(memory).counts[POINTS])
 
 
 @score.register(SketchedKONSRule)
 def _score(rule, state, work, x, out):
-    n = state.counts[_POINTS]
+    n = state.counts[POINTS]
     compare(rule.kernel, state.points, n, x, work.row)
-    z = finite_or_zero(dot(state.a, work.row, n))
-    out[0] = min(max(z, -rule.clip), rule.clip)
+    f = finite_or_zero(dot(state.alpha, work.row, n))
+    out[0] = min(max(f, -rule.clip), rule.clip)
 
 
 @step.register(SketchedKONSRule)
 def _step(rule, state, work, x, y, weight, out):
-    n, m, row = state.counts[_POINTS], state.counts[_ROUNDS], work.row
+    n, m, row = state.counts[POINTS], state.counts[_ROUNDS], work.row
     learns = weight != 0.0
     if learns:
-        if n == state.a.shape[0] or m == state.triangle.shape[0]:
+        if n == state.alpha.shape[0] or m == state.triangle.shape[0]:
             state.counts[EVENT] = _FULL
             return
         store(x, state.points, n)  # waits in the place after the others, where it gives k(x, x)
@@ -270,39 +197,39 @@ def _step(rule, state, work, x, y, weight, out):
     k_xx = 0.0
     if learns:
         k_xx, row[n] = row[n], 0.0
-    z = finite_or_zero(dot(state.a, row, n))
-    out[0] = min(max(z, -rule.clip), rule.clip)
+    f = finite_or_zero(dot(state.alpha, row, n))
+    out[0] = min(max(f, -rule.clip), rule.clip)
     if learns:
         gain = weight * slope(rule.loss, out[0], y[0])  # g = gain phi
-        if gain != 0.0 or z != out[0]:
+        if gain != 0.0 or f != out[0]:
             fresh = weight * slope(rule.loss, 0.0, y[0])
-            _learn(rule, state, work, k_xx, z - out[0], gain, fresh)
+            _learn(rule, state, work, k_xx, f - out[0], gain, fresh)
 
 
 @njit
 def _learn(rule, state, work, k_xx, excess, gain, fresh):
     """Make the projection, which takes `excess` off the score of x, and the Newton step.
 
-    Both move w along A^-1 phi = (phi - Psi u) / alpha, u = M^-1 Psi'phi.
+    Both move w along A^-1 phi = (phi - Psi u) / ridge, u = M^-1 Psi'phi.
 
     A step beyond all bounds is left out. Whose fault it is starts anew: w = 0 if the gain `fresh`
-    of a new start would do, A = alpha I if the systems cannot be solved.
+    of a new start would do, A = ridge I if the systems cannot be solved.
     """
-    n, m = state.counts[_POINTS], state.counts[_ROUNDS]
-    v, f, u = work.v, work.f, work.u
+    n, m = state.counts[POINTS], state.counts[_ROUNDS]
+    v, half, u = work.v, work.half, work.u
     _gather(state, state.c, work.row, m, v)
-    inside = forward(state.triangle, m, v, f)
+    inside = forward(state.triangle, m, v, half)
     c = rule.scale * gain
     if not (abs(k_xx) <= _LARGEST and max(abs(gain), abs(c)) <= _LARGEST):
         state.counts[MENDS] += 1
         if abs(k_xx) <= _LARGEST and (1.0 + rule.scale) * abs(fresh) <= _LARGEST:
-            clear(state.a)
+            clear(state.alpha)
         return
     left = k_xx - inside
     if left <= _ROUNDING * k_xx:
         left = 0.0
-    q = left / rule.alpha  # phi'A^-1 phi
-    backward(state.triangle, m, f, u)
+    q = left / rule.ridge  # phi'A^-1 phi
+    backward(state.triangle, m, half, u)
     solved = inside <= _LARGEST and l1_norm(u, m) <= _LARGEST
     sampled = False
     if solved and c != 0.0 and k_xx > 0.0:
@@ -314,19 +241,19 @@ def _learn(rule, state, work, k_xx, excess, gain, fresh):
     move = -gain / (1.0 + c * c * q) if sampled else -gain  # A^-1 phi shrinks when A gets g g'
     if excess != 0.0 and q > 0.0:
         move -= excess / q
-    move /= rule.alpha
+    move /= rule.ridge
     if not abs(move) <= _LARGEST:
         state.counts[MENDS] += 1
-        clear(state.a)
+        clear(state.alpha)
         return
     for i in range(m):
-        state.a[state.members[i]] -= move * state.c[i] * u[i]
-    state.a[n] = move
-    state.counts[_POINTS] = n + 1
+        state.alpha[state.members[i]] -= move * state.c[i] * u[i]
+    state.alpha[n] = move
+    state.counts[POINTS] = n + 1
     if sampled:
         for i in range(m):
             u[i] *= c
-        pivot = max(rule.alpha + c * c * left, _ROUNDING * c * c * k_xx)
+        pivot = max(rule.ridge + c * c * left, _ROUNDING * c * c * k_xx)
         border(state.triangle, m, u, pivot)
         state.members[m] = n
         state.c[m] = c
@@ -339,22 +266,22 @@ def _sampled(rule, state, work, c, k_xx):
 
     Returns whether the system of Kbar could be solved, and the outcome of the draw.
     """
-    if rule.gamma == 1.0:  # KONS asks nobody
+    if rule.gamma == 1.0:  # KONS: every round is in A
         return True, True
     m = state.counts[_ROUNDS]
     _gather(state, state.weighted, work.row, m, work.v)
-    residual = c * c * max(k_xx - forward(state.ridge, m, work.v, work.f), 0.0)
-    p = max(rule.gamma, min(rule.factor * residual / (rule.alpha + residual), 1.0))
+    residual = c * c * max(k_xx - forward(state.leverage, m, work.v, work.half), 0.0)
+    p = max(rule.gamma, min(rule.factor * residual / (rule.ridge + residual), 1.0))
     if uniform(state.random) >= p:
         return True, False
-    backward(state.ridge, m, work.f, work.r)
+    backward(state.leverage, m, work.half, work.r)
     if not l1_norm(work.r, m) <= _LARGEST:
         return False, False
     s = 1.0 / math.sqrt(p)
     for i in range(m):
         work.r[i] *= s * c
-    pivot = max(rule.alpha + s * s * residual, _ROUNDING * s * s * c * c * k_xx)
-    border(state.ridge, m, work.r, pivot)
+    pivot = max(rule.ridge + s * s * residual, _ROUNDING * s * s * c * c * k_xx)
+    border(state.leverage, m, work.r, pivot)
     state.weighted[m] = s * c
     return True, True
 

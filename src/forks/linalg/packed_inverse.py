@@ -21,11 +21,11 @@ Reference: Bierman, "Measurement updating using the U-D factorization", 1976.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import Matrix, Vector, entry, finite, njit
+from forks.engine import Matrix, Vector, axis_length, entry, finite, njit
 from forks.engine.blocks import (
     LANES,
     divide,
@@ -51,15 +51,11 @@ _TILE = LANES * LANES
 class PackedInverse(NamedTuple):
     """P = T'D T, of n rows and columns; n is of whole tiles."""
 
-    T: Vector  # (packed_size(n),)
-    d: Vector  # (n,)
+    T: Annotated[Vector, "packed_size(n)"]
+    d: Annotated[Vector, "n"]
 
 
-def inverse_shapes(name: str, n: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays, for `forks.engine.memory.allocate`."""
-    return {f"{name}.T": (packed_size(n),), f"{name}.d": (n,)}
-
-
+@axis_length
 def packed_size(n: int) -> int:
     """Count the numbers of a packed n x n triangle; n is of whole tiles."""
     tiles = n // LANES

@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import PER_OUTPUT, Limit, Matrix, Vector, entry, njit
+from forks.engine import Limit, Matrix, Vector, entry, njit
 from forks.engine.blocks import LANES, load, minus, padded, splat, store, times
 from forks.linalg.vectors import add_multiple, dot
 from forks.parts.expansion import finite_or_zero, is_mistake
@@ -29,22 +29,15 @@ _SMALL = 1e-12  # root mean square of centred kernel values that are all alike
 
 
 class Follower(NamedTuple):
-    """The follower, its features, and the weights of leader and follower."""
+    """The follower, its features, and the weights of leader and follower.
 
-    v: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)
-    trust: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, 2)  weights of the leader and the follower
-    centre: Vector  # (padded(M),)  mean of the kernel values
-    levels: Vector  # (2,)  factor of the centred kernel values; the largest weight of a row
+    Of `width` features, at most `capacity` are kernel values.
+    """
 
-
-def follower_shapes(name: str, W: int, M: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Follower` field of a state: M kernel values among W features."""
-    return {
-        f"{name}.v": (n_outputs, W),
-        f"{name}.trust": (n_outputs, 2),
-        f"{name}.centre": (padded(M),),
-        f"{name}.levels": (2,),
-    }
+    v: Annotated[Matrix, "outputs", "width"]
+    trust: Annotated[Matrix, "outputs", 2]  # weights of the leader and the follower
+    centre: Annotated[Vector, "padded(capacity)"]  # mean of the kernel values
+    levels: Annotated[Vector, 2]  # factor of the centred kernel values; largest weight of a row
 
 
 def follower_limits(follower: Follower) -> list[Limit]:

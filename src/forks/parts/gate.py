@@ -13,7 +13,7 @@ rounds.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from forks.engine import Limit, Vector, finite, njit
 from forks.losses import curvature, slope
@@ -38,12 +38,7 @@ class GateRule(NamedTuple):
 class Gate(NamedTuple):
     """What is known of the slopes."""
 
-    levels: Vector  # (2,)  tolerance; mean square of the slopes, recently
-
-
-def gate_shapes(name: str) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Gate` field of a state."""
-    return {f"{name}.levels": (2,)}
+    levels: Annotated[Vector, 2]  # tolerance; mean square of the slopes, recently
 
 
 def gate_limits(rule: GateRule, gate: Gate) -> list[Limit]:

@@ -19,7 +19,7 @@ surprise of +-3 until the next fit, and the linear part then has the first `_WID
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -33,7 +33,6 @@ from forks.engine import (
     Vector,
     by_form,
     njit,
-    point_shapes,
     store_points,
 )
 from forks.engine.blocks import LANES
@@ -43,7 +42,6 @@ from forks.features.scaling import (
     divided,
     fit_scale,
     no_scale,
-    scale_shapes,
     scaled_value,
     write_scaled,
 )
@@ -60,10 +58,10 @@ LANDMARKS, LINEAR, WIDTH, SHIFTED = range(4)
 class LandmarkMap(NamedTuple):
     """The map."""
 
-    sizes: Counter  # (4,)
-    factor: Vector  # (1,)  of the linear part
+    sizes: Annotated[Counter, 4]
+    factor: Annotated[Vector, 1]  # of the linear part
     scale: Scale
-    points: Points  # (d, M)  landmarks, scaled
+    points: Points  # landmarks, scaled
 
 
 class MappedRows(NamedTuple):
@@ -72,16 +70,6 @@ class MappedRows(NamedTuple):
     K: Matrix  # (n, m)  kernel values
     F: Matrix  # (n, W)  whitened features: K L'^-1, the linear part and the bias
     L: Matrix  # (m, m)  Cholesky factor of K_mm
-
-
-def map_shapes(name: str, n_features: int, capacity: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `LandmarkMap` field of a state."""
-    return {
-        f"{name}.sizes": (4,),
-        f"{name}.factor": (1,),
-        **scale_shapes(f"{name}.scale", n_features),
-        **point_shapes(f"{name}.points", n_features, capacity),
-    }
 
 
 def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:

@@ -17,22 +17,17 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import PER_OUTPUT, Matrix, finite, njit
+from forks.engine import Matrix, finite, njit
 from forks.linalg import spd
-from forks.linalg.packed_inverse import PackedInverse, add, inverse_shapes, root, set_root
+from forks.linalg.packed_inverse import PackedInverse, add, root, set_root
 from forks.linalg.vectors import add_multiple
 
 
 class Newton(NamedTuple):
     """Weights, and the inverse of their precision."""
 
-    theta: Annotated[Matrix, PER_OUTPUT]  # (n_outputs, W)  W is of whole blocks
-    P: PackedInverse  # (W, W)
-
-
-def newton_shapes(name: str, W: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Newton` field of a state."""
-    return {f"{name}.theta": (n_outputs, W), **inverse_shapes(f"{name}.P", W)}
+    theta: Annotated[Matrix, "outputs", "width"]  # of whole blocks
+    P: Annotated[PackedInverse, "n = width"]
 
 
 @njit

@@ -12,21 +12,10 @@ if there is room for it: the published formulas divide by delta^2 and overflow.
 A learner's rule has `kernel` and `budget`, its state is a `ProjectionState`.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
-from forks.engine import (
-    MENDS,
-    Counter,
-    Matrix,
-    Memory,
-    Points,
-    Vector,
-    finite,
-    njit,
-    point_shapes,
-    store,
-)
-from forks.engine.blocks import LANES, absolute, fma, load, padded, splat, total
+from forks.engine import MENDS, Counter, Matrix, Points, Vector, finite, njit, store
+from forks.engine.blocks import LANES, absolute, fma, load, splat, total
 from forks.engine.blocks import store as store_block
 from forks.linalg.cholesky import backward, border, forward
 from forks.linalg.vectors import l1_norm
@@ -38,43 +27,26 @@ CUT = 1e-10
 class ProjectionState(NamedTuple):
     """What learning changes, in place. Points [:n] are in use."""
 
-    counts: Counter  # (3,)  the event, never raised; mends; n
-    points: Points  # (d, budget)
-    alpha: Vector  # (budget,)
-    L: Matrix  # (budget, budget)  Cholesky factor of K
-    spare: Points  # (d, 1)  room for the row, to compare it with itself
-
-
-class ProjectedExpansion(BudgetedExpansion):
-    """Base of the learners that project onto the span of the stored points."""
-
-    state_class: ClassVar[type] = ProjectionState
-
-    def shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the state."""
-        return {
-            **super().shapes(n_features),
-            "L": (self.budget, padded(self.budget)),
-            **point_shapes("spare", n_features, 1),
-        }
-
-    def scratch_size(self, memory: Memory) -> int:
-        """Count the floats that `workspace` needs."""
-        return 3 * padded(self.budget + 1)
+    counts: Annotated[Counter, 3]  # the event, never raised; mends; n
+    points: Annotated[Points, "capacity = budget + 1"]
+    alpha: Annotated[Vector, "padded(budget + 1)"]
+    L: Annotated[Matrix, "budget", "padded(budget)"]  # Cholesky factor of K
+    spare: Annotated[Points, "capacity = 1"]  # room for the row, to compare it with itself
 
 
 class ProjectionWork(NamedTuple):
     """Scratch."""
 
-    row: Vector  # (padded(budget + 1),)  k
-    half: Vector  # (padded(budget + 1),)  L^-1 k
-    d: Vector  # (padded(budget + 1),)  K^-1 k
+    row: Annotated[Vector, "padded(budget + 1)"]  # k
+    half: Annotated[Vector, "padded(budget + 1)"]  # L^-1 k
+    d: Annotated[Vector, "padded(budget + 1)"]  # K^-1 k
 
 
-def projection_workspace(rule, state, scratch):
-    """Body of `workspace`."""
-    rows = state.alpha.shape[0]
-    return ProjectionWork(scratch[:rows], scratch[rows : 2 * rows], scratch[2 * rows :])
+class ProjectedExpansion(BudgetedExpansion):
+    """Base of the learners that project onto the span of the stored points."""
+
+    state_class = ProjectionState
+    work_class = ProjectionWork
 
 
 @njit

@@ -7,26 +7,15 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from forks.engine import Along, Counter, Matrix, Vector, by_form, njit
+from forks.engine import Counter, Matrix, Vector, by_form, njit
 
 
 class Ring(NamedTuple):
     """The last rows."""
 
-    rows: Annotated[Matrix, Along("features", 1)]  # (n, d)
-    targets: Annotated[Matrix, Along("outputs", 1)]  # (n, n_outputs)
-    weights: Vector  # (n,)
-
-
-def ring_shapes(
-    name: str, size: int, n_features: int, n_outputs: int
-) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Ring` field of a state."""
-    return {
-        f"{name}.rows": (size, n_features),
-        f"{name}.targets": (size, n_outputs),
-        f"{name}.weights": (size,),
-    }
+    rows: Annotated[Matrix, "size", "features"]
+    targets: Annotated[Matrix, "size", "outputs"]
+    weights: Annotated[Vector, "size"]
 
 
 def last_slots(rounds: int, n: int, size: int) -> Counter:

@@ -5,7 +5,8 @@ map of `forks.features.sketched`; every `update_cycle` rounds an update round ch
 of the two learners say what a round of stage two does, and what becomes of the weights.
 
 A learner's memory has the parts `hot` (what rounds change), `random` and `sketch`; `hot` has
-`counts`, `points`, `alpha`, `spare`, `map` and `w`.
+`counts`, `points`, `alpha`, `spare`, `map` and `w`. Axes name the sizes of `SketchedLearner.sizes`
+and of `SketchedLearner.plan`.
 """
 
 from abc import abstractmethod
@@ -23,30 +24,17 @@ from forks.engine import (
     Limit,
     Matrix,
     Memory,
-    Shapes,
     Vector,
-    allocate,
     dense_points,
     njit,
-    point_shapes,
-    viewer,
 )
-from forks.engine.blocks import padded
 from forks.engine.checks import one_of, positive, whole
 from forks.engine.random import choose
-from forks.features.sketched import (
-    FeatureMap,
-    Sketch,
-    SketchPlan,
-    build,
-    join,
-    map_shapes,
-    sketch_shapes,
-)
+from forks.features.sketched import FeatureMap, Sketch, SketchPlan, build, join
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
-from forks.losses import Hinge, Loss, check_loss
+from forks.losses import Hinge, Loss
 from forks.parts.gradient import LARGEST
-from forks.parts.stage_one import COUNT, SWITCH, Count, count_limits
+from forks.parts.stage_one import COUNT, SWITCH, count_limits
 
 NO_CUT = 1e-20  # of a pseudo-inverse: below all rounding errors
 TINY = 1e-150  # features below it have subnormal squares: they count as zero
@@ -87,11 +75,9 @@ class SketchedLearner(Learner):
     cut: float = 1e-8
 
     multi_output: ClassVar[bool] = True
-    memory_class: ClassVar[type]
 
     def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_loss(self.loss)
+        super().__post_init__()
         whole("budget", self.budget, 1)
         for name in ("buffer", "sketch_size", "n_landmarks", "rank", "max_points"):
             if getattr(self, name) is not None:
@@ -120,25 +106,18 @@ class SketchedLearner(Learner):
 
     @cached_property
     def _sizes(self) -> SketchSizes:
-        def given(value: int | None, default: int) -> int:
-            return default if value is None else value
+        buffer = self._given("buffer", 2 * self.budget)
+        own = self._own_sizes(buffer)
+        cycle, most = self._given("update_cycle", 0), self._given("max_points", 2 * buffer)
+        return SketchSizes(buffer, *own, cycle, most)
 
-        buffer = given(self.buffer, 2 * self.budget)
-        sketch_size = given(self.sketch_size, self._default_sketch_size(buffer))
-        n_landmarks = given(self.n_landmarks, self._default_landmarks(buffer, sketch_size))
-        rank = given(self.rank, min(self._default_rank(n_landmarks), n_landmarks, sketch_size))
-        update_cycle = given(self.update_cycle, 0)
-        max_points = given(self.max_points, 2 * buffer)
-        return SketchSizes(buffer, sketch_size, n_landmarks, rank, update_cycle, max_points)
+    def _given(self, name: str, default: int) -> int:
+        value: int | None = getattr(self, name)
+        return default if value is None else value
 
     @abstractmethod
-    def _default_sketch_size(self, buffer: int) -> int: ...
-
-    @abstractmethod
-    def _default_landmarks(self, buffer: int, sketch_size: int) -> int: ...
-
-    @abstractmethod
-    def _default_rank(self, n_landmarks: int) -> int: ...
+    def _own_sizes(self, buffer: int) -> tuple[int, int, int]:
+        """Return s_p, s_m and k, with the learner's own defaults."""
 
     def plan(self) -> SketchPlan:
         """Return the part of the configuration that shapes the feature map."""
@@ -160,40 +139,17 @@ class SketchedLearner(Learner):
             extra_rank=self.extra_rank,
         )
 
-    def rule(self) -> Any:
-        """Return what compiled code needs."""
-        return self._rule
-
     @cached_property
-    def _rule(self) -> Any:
-        return self._make_rule()
+    def _kernel(self) -> Kernel:
+        return check_kernel(self.kernel)
 
-    @abstractmethod
-    def _make_rule(self) -> Any: ...
+    def lengths(self) -> dict[str, int]:
+        """Return the sizes in force, and those of the plan."""
+        return {**self.sizes()._asdict(), **self.plan().lengths()}
 
-    def init(self, n_features: int, n_outputs: int, rng: np.random.Generator) -> Memory:
-        """Return the memory of a learner that has seen nothing."""
-        memory = allocate(self.memory_class, self.shapes(n_features, n_outputs))
-        self.view(memory).random[:] = rng.integers(2**63, size=2)
-        return memory
-
-    def shapes(self, n_features: int, n_outputs: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of the memory; a subclass adds its own."""
-        sizes, plan = self.sizes(), self.plan()
-        return {
-            "hot.counts": (len(Count._fields),),
-            **point_shapes("hot.points", n_features, plan.capacity + 1),
-            "hot.alpha": (n_outputs, padded(sizes.buffer)),
-            **point_shapes("hot.spare", n_features, 1),
-            **map_shapes("hot.map", plan, n_features),
-            "hot.w": (n_outputs, padded(sizes.rank)),
-            "random": (2,),
-            **sketch_shapes("sketch", plan),
-        }
-
-    def layout(self, n_features: int, n_outputs: int, memory: Memory) -> tuple[type, Shapes]:
-        """Return the memory class and the shapes of its arrays."""
-        return self.memory_class, self.shapes(n_features, n_outputs)
+    def derived(self) -> dict[str, Any]:
+        """Return what the update cycle counts."""
+        return {"count_losses": self.cycle_counts == "losses"}
 
     def limits(self, view: Any) -> list[Limit]:
         """Return the bounds of the counts, and of where sketch rows have their entries."""
@@ -203,10 +159,6 @@ class SketchedLearner(Learner):
             Limit("columns of the sketch", view.sketch.columns, 0, self.sizes().sketch_size - 1),
             Limit("steps", getattr(view.hot, "steps", 0), 0, MANY),
         ]
-
-    def view(self, memory: Memory) -> Any:
-        """Show the memory as arrays."""
-        return viewer(self.memory_class)(memory)
 
     def stored_points(self, memory: Memory) -> int:
         """Count the points that the learner keeps now, landmarks among them."""
@@ -250,7 +202,7 @@ class SketchedLearner(Learner):
 
     def _switch(self, state: Any, random: Counter, sketch: Sketch, x: Vector) -> None:
         plan, n = self.plan(), self.sizes().buffer
-        kernel = self._rule.kernel
+        kernel = self._kernel
         chosen = choose(random[:1], n, plan.n_landmarks)
         build(plan, state.map, sketch, kernel, state.points, n, int(random[1]), chosen)
         self._forget(state)
@@ -275,7 +227,7 @@ class SketchedLearner(Learner):
         updates = int(counts[COUNT.updates])
         number = self.sizes().buffer + updates
         seed = int(random[1])
-        join(plan, state.map, sketch, self._rule.kernel, state.points, x, number, updates, seed)
+        join(plan, state.map, sketch, self._kernel, state.points, x, number, updates, seed)
         counts[COUNT.updates] += 1
         counts[COUNT.stored] += plan.growing
         self._after(state, x, before)
@@ -310,7 +262,15 @@ class SketchedLearner(Learner):
 
     def _features(self, feature_map: FeatureMap, X: Matrix) -> Matrix:
         landmarks, Z = feature_map.landmarks, feature_map.Z[:, : self.sizes().rank]
-        return kernel_block(self._rule.kernel, X, landmarks, Z.shape[0]) @ Z
+        return kernel_block(self._kernel, X, landmarks, Z.shape[0]) @ Z
+
+
+@njit
+def clear_tiny(phi):
+    """Set features to zero whose squares would be subnormal."""
+    for j in range(phi.shape[0]):
+        if abs(phi[j]) < TINY:
+            phi[j] = 0.0
 
 
 @njit

@@ -6,12 +6,12 @@ When the buffer has no room for it, such a round raises the event `SWITCH` inste
 begins with that point: the switch is made at the first round with loss after the buffer is full.
 
 A learner's rule has `kernel`, `loss`, `buffer` and `eta`, its state `counts`, `points`, `alpha`
-and `spare`, its scratch `row` and `z`.
+and `spare`, its scratch `row` and `change`.
 """
 
 from typing import Any, NamedTuple
 
-from forks.engine import MANY, RESUME, Limit, njit, store
+from forks.engine import MANY, Limit, njit, store
 from forks.linalg.vectors import dot
 from forks.parts.expansion import compare, finite_or_zero, self_value
 from forks.parts.gradient import LARGEST, gradient_step, is_curved, is_harmless
@@ -38,10 +38,8 @@ def count_limits(counts: Any, buffer: int) -> list[Limit]:
     """Return the bounds of the counts; in stage one each stored point has its place."""
     stored_at_most = buffer if counts[COUNT.stage] == 0 else MANY
     return [
-        Limit("event", counts[COUNT.event], RESUME, 0),
         Limit("stage", counts[COUNT.stage], 0, 2),
         Limit("number of points", counts[COUNT.stored], 0, stored_at_most),
-        Limit("mends", counts[COUNT.mends], 0, MANY),
         Limit("other counts", counts[COUNT.losses :], 0, MANY),
     ]
 
@@ -75,12 +73,12 @@ def gradient_round(rule, state, work, x, y, weight, out):
             for i in range(n):  # the coefficients are beyond all bounds: start anew
                 state.alpha[o, i] = 0.0
             change = gradient_step(rule.loss, rule.eta, weight, 0.0, y[o], square)
-        work.z[o] = change
+        work.change[o] = change
     counts[COUNT.losses] += 1
     if n == rule.buffer:
         counts[COUNT.event] = SWITCH
     else:
         store(x, state.points, n)
         for o in range(out.shape[0]):  # a slice would compile its error messages, for seconds
-            state.alpha[o, n] = work.z[o]
+            state.alpha[o, n] = work.change[o]
         counts[COUNT.stored] = n + 1

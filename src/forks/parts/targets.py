@@ -1,6 +1,6 @@
 """Targets of regression in a unit of their own: mean 0 and standard deviation 1 over some rows."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,7 @@ _LARGEST = 1.7e308
 class Targets(NamedTuple):
     """The unit; one for all outputs."""
 
-    levels: Vector  # (2,)  mean and standard deviation
-
-
-def target_shapes(name: str) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Targets` field of a state."""
-    return {f"{name}.levels": (2,)}
+    levels: Annotated[Vector, 2]  # mean and standard deviation
 
 
 def target_limits(targets: Targets) -> list[Limit]:

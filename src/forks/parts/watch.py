@@ -16,7 +16,7 @@ Reference: Page, "Continuous inspection schemes", Biometrika 41, 1954.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
@@ -41,14 +41,9 @@ class PageRule(NamedTuple):
 class Watch(NamedTuple):
     """What is known of the mistakes."""
 
-    quiet: Counter  # (1,)  the round after which the sum was last 0
-    levels: Vector  # (2,)  the sum S, and the usual rate p
-    wrong: Vector  # (n,)  1 for a mistake, of the last n rounds, a ring
-
-
-def watch_shapes(name: str, size: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a `Watch` field of a state."""
-    return {f"{name}.quiet": (1,), f"{name}.levels": (2,), f"{name}.wrong": (size,)}
+    quiet: Annotated[Counter, 1]  # the round after which the sum was last 0
+    levels: Annotated[Vector, 2]  # the sum S, and the usual rate p
+    wrong: Annotated[Vector, "size"]  # 1 for a mistake, of the last rounds, a ring
 
 
 def watch_limits(rule: PageRule, watch: Watch, rounds: int) -> list[Limit]:
