@@ -7,6 +7,8 @@ from scipy.sparse import csr_array
 
 from estimators.small_streams import labelled, valued
 from forks.engine import Engine
+from forks.engine.group import engine_for
+from forks.estimators.labels import UnknownLabelError
 from forks.evaluate import LearnerPlayer, is_mistake, play, prequential
 from forks.evaluate.clock import Clock, warm_up
 from forks.kernels import Gaussian
@@ -44,6 +46,20 @@ def test_a_learner_plays_as_its_engine(form):
     assert at.stored_points == engine.stored_points
     np.testing.assert_array_equal(player.engine.memory.floats, engine.memory.floats)
     assert play(LEARNER, chunks(Y), seed=3).mistakes == at.mistakes
+
+
+@pytest.mark.parametrize("learner", [LEARNER, RBP(budget=9)], ids=["one", "a group"])
+def test_a_learner_plays_labels_of_any_kind(learner):
+    names = np.array(["a", "b", "c"])[(X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.3)]
+    targets = np.where(names[:, None] == ["a", "b", "c"], 1.0, -1.0)
+    engine = engine_for(learner, X.shape[1], 3, np.random.default_rng(0))
+    scores = engine.learn(X, targets)
+    player = LearnerPlayer("mine", learner, classes=["a", "b", "c"])
+    np.testing.assert_array_equal(player.play(X, names).scores, scores)
+    wrong = np.array(["a", "b", "c"])[scores.argmax(axis=1)] != names
+    assert player.checkpoint().mistakes == wrong.sum()
+    with pytest.raises(UnknownLabelError, match=r"'d'.*not among the classes"):
+        player.play(X[:1], np.array(["d"]))
 
 
 def test_an_engine_goes_on():

@@ -12,8 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from forks.engine import Engine, Learner
+from forks.engine import Engine, Learner, Matrix
+from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
+from forks.estimators.labels import targets_for
 from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
@@ -140,10 +142,10 @@ class EstimatorPlayer(Player):
 
 
 class LearnerPlayer(EstimatorPlayer):
-    """A bare learner, for experiments: nothing between the clock and the engine.
+    """A bare learner, for experiments: the clock runs in its engine only.
 
     Rows are float64 arrays or CSR; targets are -1 and +1, or real numbers for a learner with a
-    regression loss.
+    regression loss. With `classes`, any labels.
 
     Parameters
     ----------
@@ -152,6 +154,8 @@ class LearnerPlayer(EstimatorPlayer):
         An engine goes on with what it has learned.
     seed : int
         Of the engine that a learner gets.
+    classes : array, optional
+        All labels that can occur; without it they are -1 and +1.
     window, delay
         See `Player`.
 
@@ -168,15 +172,17 @@ class LearnerPlayer(EstimatorPlayer):
     (5000, True, 5000)
     """
 
-    def __init__(self, name: str, model: Any, *, seed: int = 0, **options: Any) -> None:
-        super().__init__(name, model, **options)
+    def __init__(
+        self, name: str, model: Any, *, seed: int = 0, classes: Any = None, **options: Any
+    ) -> None:
+        super().__init__(name, model, classes=SIGNS if classes is None else classes, **options)
         self.seed = seed
-        self.classes = SIGNS
+        self.encodes = classes is not None
 
     @property
     def engine(self) -> Any:
         """The engine; None until the first rows tell how wide it is."""
-        return self.model if isinstance(self.model, Engine) else None
+        return None if isinstance(self.model, Learner) else self.model
 
     @property
     def learner(self) -> Learner:
@@ -188,31 +194,32 @@ class LearnerPlayer(EstimatorPlayer):
         """Make the engine, as well."""
         super().prepare(rows)
         if self.engine is None:
-            rng = np.random.default_rng(self.seed)
-            self.model = Engine(self.learner, rows.X.shape[1], 1, rng)
+            several = self.classifies and len(self.classes) > 2
+            sizes = rows.X.shape[1], len(self.classes) if several else 1
+            self.model = engine_for(self.learner, *sizes, np.random.default_rng(self.seed))
 
     def _is_classifier(self) -> bool:
         return "classification" in self.learner.tasks
 
+    def _ready(self, rows: Rows) -> Rows:
+        """Return rows and targets as the engine takes them."""
+        X = rows.X if sparse.issparse(rows.X) else np.ascontiguousarray(rows.X, np.float64)
+        if self.classifies and self.encodes:
+            return Rows(X, targets_for(self.classes, rows.y), rows.weights)
+        return Rows(X, np.ascontiguousarray(rows.y, np.float64).reshape(-1, 1), rows.weights)
+
     def _score(self, rows: Rows) -> np.ndarray:
-        return np.asarray(self.engine.predict(_plain(rows.X))[:, 0])
+        return _shaped(self.engine.predict(rows.X))
 
     def _score_and_learn(self, rows: Rows) -> np.ndarray:
-        scores = self.engine.learn(_plain(rows.X), _column(rows.y), rows.weights)
-        return np.asarray(scores[:, 0])
+        return _shaped(self.engine.learn(*rows))
 
     def _score_then_learn(self, ahead: Rows, rows: Rows) -> np.ndarray:
-        play = self.engine.score_then_learn
-        scores = play(_plain(ahead.X), _plain(rows.X), _column(rows.y), rows.weights)
-        return np.asarray(scores[:, 0])
+        return _shaped(self.engine.score_then_learn(ahead.X, *rows))
 
 
-def _plain(X: Any) -> Any:
-    return X if sparse.issparse(X) else np.ascontiguousarray(X, np.float64)
-
-
-def _column(y: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(y, np.float64).reshape(-1, 1)
+def _shaped(scores: Matrix) -> np.ndarray:
+    return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 class PartialFitPlayer(Player):

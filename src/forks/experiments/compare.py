@@ -1,15 +1,13 @@
 """What `forks compare` does: every method of the catalogue on one data set, over permutations.
 
-Data, runs, table. A run is one method on one permutation, played by an estimator in a process of
-its own pool, every round counted, each score made before its label is used. Its time is the CPU
-time of the engine: the checks of an estimator's input are left out, and so is compilation, for
-which a model is made beforehand that is thrown away.
+Data, runs, table. A run is one method on one permutation, played in a process of its own pool,
+every round counted, each score made before its label is used. Its time is the CPU time of the
+engine, without compilation.
 """
 
 import json
 import multiprocessing
 import os
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
@@ -21,13 +19,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from scipy.sparse import issparse
 
 from forks.datasets import published_orders, read
-from forks.engine import Counter, one_thread
-from forks.estimators import OnlineKernelClassifier
+from forks.engine import Counter
 from forks.estimators.bandwidth import median_distance
-from forks.evaluate.clock import warm_up
+from forks.evaluate import LearnerPlayer
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
@@ -161,39 +157,30 @@ class _Player:
         self.plan = plan
         self.X, self.y = read(plan.data)
         self.published = published_orders(plan.data)
-        self.ready: set[str] = set()
 
     def play(self, name: str, permutation: int) -> Run:
-        """Play one run on one thread; a failure becomes its result."""
+        """Play one run; a failure becomes its result."""
         try:
-            with one_thread():
-                return self._play(find(name), permutation)
+            return self._play(find(name), permutation)
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             return Run(method=name, permutation=permutation, failure=reason)
 
     def _play(self, method: Method, permutation: int) -> Run:
-        setting = self.plan.setting()
         order = self._order(permutation)
-        X, y = self.X[order], self.y[order]
-        classes = np.unique(self.y)
-        if method.name not in self.ready:
-            warm_up(method.make(setting), sparse=issparse(X), late=False)
-            self.ready.add(method.name)
-        model = OnlineKernelClassifier(method.make(setting), self.plan.seed + permutation)
-        first = model.prequential(X[:1], y[:1], classes=classes)  # sets everything up
-        targets = model.targets_of(y[1:])
-        start = time.process_time()
-        rest = model.engine_.learn(X[1:], targets)
-        seconds = time.process_time() - start
-        scores = np.concatenate([first, rest[:, 0] if first.ndim == 1 else rest])
+        # as an estimator with this random_state draws it
+        seed = np.random.RandomState(self.plan.seed + permutation).randint(2**31 - 1)
+        learner, classes = method.make(self.plan.setting()), np.unique(self.y)
+        player = LearnerPlayer(method.name, learner, seed=seed, classes=classes)
+        player.play(self.X[order], self.y[order])
+        at = player.checkpoint()
         return Run(
             method=method.name,
             permutation=permutation,
-            mistakes=float(np.mean(model.labels_of(scores) != y)),
-            rows_per_second=len(targets) / max(seconds, 1e-9),
-            stored_points=model.n_points_,
-            state_bytes=model.engine_.state_bytes,
+            mistakes=at.mistake_rate,
+            rows_per_second=at.rounds_per_second,
+            stored_points=player.engine.stored_points,
+            state_bytes=player.engine.state_bytes,
         )
 
     def _order(self, permutation: int) -> Counter:
@@ -262,8 +249,7 @@ def _size(n_bytes: float) -> str:
 
 
 def _write(path: Path, plan: Comparison, runs: Sequence[Run]) -> None:
-    """Write the runs whole or not at all."""
     ordered = sorted(runs, key=lambda run: run.permutation)
     text = json.dumps({**asdict(plan), "runs": [asdict(run) for run in ordered]}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, f"{text}\n".encode())
+    write_atomically(path, (text + "\n").encode())

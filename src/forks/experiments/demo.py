@@ -1,7 +1,6 @@
 """The demonstration: the default model and a linear one live on a drifting stream; a picture."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 from sklearn.linear_model import SGDClassifier
 
-from forks.engine import Matrix, Vector
+from forks.engine import Vector
 from forks.estimators import FORKSClassifier
+from forks.evaluate import Checkpoint, prequential
 from forks.files import replacing
 from forks.streams import drift_rows, drifting
 
@@ -27,7 +27,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 _CHUNK = 500  # rows that both models see at a time
-_WINDOW = 2_000  # rows over which "now" is an average: a multiple of _CHUNK
+_WINDOW = 2_000  # rows over which "now" is an average
 _NOISE = 0.05
 _CLASSES = [-1, 1]
 _PLAIN_LINES = 8  # progress lines where there is no terminal
@@ -73,88 +73,36 @@ def run_demo(
     console = Console(highlight=False) if console is None else console
     drifts = drift_rows(rows)
     console.print("The first run on a machine compiles the learner, which takes some seconds.")
-    _forks_learner(seed)(*next(drifting(_WINDOW, seed=seed)))  # everything is compiled here
+    models = {
+        "forks": FORKSClassifier(random_state=seed),
+        "linear": SGDClassifier(loss="log_loss", random_state=seed),
+    }
+    stream = drifting(rows, noise=_NOISE, seed=seed, chunk=_CHUNK)
     console.print(
         f"{rows:,} rows, {len(drifts)} abrupt changes of the concept; "
         f"now: the last {_WINDOW:,} rows."
     )
-    forks, linear = _Track(_forks_learner(seed)), _Track(_linear_learner(seed))
+    checkpoints = prequential(models, stream, every=_CHUNK, window=_WINDOW, classes=_CLASSES)
+    pairs = []
     with _Progress(console, rows) as progress:
-        for X, y in drifting(rows, noise=_NOISE, seed=seed, chunk=_CHUNK):
-            forks.play(X, y)
-            linear.play(X, y)
-            progress.show(forks, linear)
-
-    result = DemoResult(forks.rows(), drifts, forks.result(drifts), linear.result(drifts), picture)
+        for pair in zip(checkpoints, checkpoints, strict=True):  # of both models, in turns
+            progress.show(*pair)
+            pairs.append(pair)
+    forks, linear = (_result(track, drifts) for track in zip(*pairs, strict=True))
+    seen = np.array([at.rounds for at, _ in pairs], dtype=float)
+    result = DemoResult(seen, drifts, forks, linear, picture)
     with replacing(picture) as file:
         draw(result).savefig(file, format=picture.suffix[1:] or "png")
     _sum_up(console, result)
     return result
 
 
-def _forks_learner(seed: int) -> Callable[[Matrix, Vector], Vector]:
-    model = FORKSClassifier(random_state=seed)
-    return lambda X, y: np.asarray(model.prequential(X, y, classes=_CLASSES))
-
-
-def _linear_learner(seed: int) -> Callable[[Matrix, Vector], Vector]:
-    model = SGDClassifier(loss="log_loss", random_state=seed)
-
-    def play(X: Matrix, y: Vector) -> Vector:
-        scores = model.decision_function(X) if hasattr(model, "coef_") else np.zeros(len(y))
-        model.partial_fit(X, y, classes=_CLASSES)
-        return np.asarray(scores)
-
-    return play
-
-
-class _Track:
-    """A model at work: its mistakes chunk by chunk, and the seconds it took."""
-
-    def __init__(self, learn: Callable[[Matrix, Vector], Vector]) -> None:
-        self.learn = learn
-        self.seconds = 0.0
-        self.sizes: list[int] = []
-        self.mistakes: list[int] = []
-
-    def play(self, X: Matrix, y: Vector) -> None:
-        """Predict and learn a chunk. A score of 0 answers +1."""
-        start = time.perf_counter()
-        scores = self.learn(X, y)
-        self.seconds += time.perf_counter() - start
-        self.sizes.append(len(y))
-        self.mistakes.append(int(np.sum((scores >= 0.0) != (y > 0.0))))
-
-    @property
-    def now(self) -> float:
-        last = slice(-(_WINDOW // _CHUNK), None)
-        return sum(self.mistakes[last]) / sum(self.sizes[last])
-
-    @property
-    def over_all(self) -> float:
-        return sum(self.mistakes) / sum(self.sizes)
-
-    @property
-    def rows_per_second(self) -> float:
-        return sum(self.sizes) / self.seconds
-
-    def rows(self) -> Vector:
-        """Rows seen at the end of each chunk."""
-        return np.cumsum(self.sizes).astype(float)
-
-    def result(self, drifts: list[int]) -> ModelResult:
-        width = _WINDOW // _CHUNK
-        windowed = _window_sums(self.mistakes, width) / _window_sums(self.sizes, width)
-        rows = self.rows()
-        ends = np.searchsorted(rows, [*drifts, rows[-1]], side="right") - 1
-        settled = float(np.mean(windowed[np.maximum(ends, 0)]))
-        return ModelResult(windowed, self.over_all, settled, self.rows_per_second)
-
-
-def _window_sums(values: list[int], width: int) -> Vector:
-    """Sum each value and up to width - 1 values before it."""
-    sums = np.concatenate([np.zeros(width), np.cumsum(values)])
-    return sums[width:] - sums[:-width]
+def _result(track: Sequence[Checkpoint], drifts: list[int]) -> ModelResult:
+    windowed = np.array([at.recent_mistake_rate for at in track])
+    rows = [at.rounds for at in track]
+    ends = np.searchsorted(rows, [*drifts, rows[-1]], side="right") - 1
+    settled = float(np.mean(windowed[np.maximum(ends, 0)]))
+    return ModelResult(windowed, track[-1].mistake_rate, settled, track[-1].rounds_per_second)
 
 
 _COLUMNS = (
@@ -183,21 +131,21 @@ class _Progress:
         if self.live is not None:
             self.live.stop()
 
-    def show(self, forks: _Track, linear: _Track) -> None:
-        seen = sum(forks.sizes)
+    def show(self, forks: Checkpoint, linear: Checkpoint) -> None:
+        seen = forks.rounds * _PLAIN_LINES // self.total
         if self.live is not None:
-            self.live.update(_line(seen, forks, linear))
-        elif seen * _PLAIN_LINES // self.total > self.printed:
-            self.printed = seen * _PLAIN_LINES // self.total
-            self.console.print(_line(seen, forks, linear))
+            self.live.update(_line(forks, linear))
+        elif seen > self.printed:
+            self.printed = seen
+            self.console.print(_line(forks, linear))
 
 
-def _line(seen: int, forks: _Track, linear: _Track) -> Text:
-    line = Text(f"{seen:>10,}{forks.rows_per_second:>16,.0f}", no_wrap=True)
-    line.append(f"{100 * forks.now:>7.1f} %", style="bold")
-    line.append(f"{100 * linear.now:>7.1f} %")
-    line.append(f"{100 * forks.over_all:>11.1f} %", style="bold")
-    line.append(f"{100 * linear.over_all:>7.1f} %")
+def _line(forks: Checkpoint, linear: Checkpoint) -> Text:
+    line = Text(f"{forks.rounds:>10,}{forks.rounds_per_second:>16,.0f}", no_wrap=True)
+    line.append(f"{100 * forks.recent_mistake_rate:>7.1f} %", style="bold")
+    line.append(f"{100 * linear.recent_mistake_rate:>7.1f} %")
+    line.append(f"{100 * forks.mistake_rate:>11.1f} %", style="bold")
+    line.append(f"{100 * linear.mistake_rate:>7.1f} %")
     return line
 
 

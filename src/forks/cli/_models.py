@@ -16,7 +16,6 @@ from forks.estimators.bandwidth import median_distance
 from forks.estimators.parameters import CLASSIFICATION, KERNELS, REGRESSION
 from forks.learners.catalogue import Setting, find
 
-TASKS = ("auto", "classification", "regression")
 _LOOK = 500  # rows whose median distance is the bandwidth
 _MOST_CLASSES = 20
 _ROUNDS = 10_000  # of a stream whose length nobody knows: sets update cycles only

@@ -8,11 +8,11 @@ from typing import Any
 
 
 @contextmanager
-def whole() -> Iterator[None]:
-    """Context that an interrupt (Ctrl-C) does not cut: `KeyboardInterrupt` comes at its end."""
+def uninterrupted() -> Iterator[None]:
+    """Context that an interrupt (Ctrl-C) does not cut: `KeyboardInterrupt` is raised at its end."""
     before: Any = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
-    if not main or before is not signal.default_int_handler:  # somebody else's business
+    if not main or before is not signal.default_int_handler:  # leave another handler alone
         yield
         return
     waiting: list[int] = []

@@ -1,4 +1,4 @@
-"""`forks.run.learn`: outputs and checkpoints from Python."""
+"""`forks.evaluate.learn`: outputs and checkpoints from Python."""
 
 import json
 import signal
@@ -10,9 +10,9 @@ import pytest
 import forks
 from forks import FORKSClassifier, FORKSRegressor, ModelFileError, OnlineKernelClassifier
 from forks.estimators.saving import as_bytes
+from forks.evaluate import learn
+from forks.evaluate._interrupts import uninterrupted
 from forks.learners import RBP
-from forks.run import learn
-from forks.run._interrupts import whole
 from oracle_streams import made_up
 
 X, Y = made_up(500, 5, 0)
@@ -100,11 +100,11 @@ def test_an_interrupt_is_noted_at_the_row_that_was_reached(tmp_path):
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_interrupts_wait_for_the_end_of_what_is_whole():
+def test_interrupts_wait_for_the_end_of_what_is_uninterrupted():
     done = []
 
     def work():
-        with whole():
+        with uninterrupted():
             signal.raise_signal(signal.SIGINT)
             done.append(True)
 
@@ -112,7 +112,7 @@ def test_interrupts_wait_for_the_end_of_what_is_whole():
         work()
     assert done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    thread = threading.Thread(target=lambda: whole().__enter__())
+    thread = threading.Thread(target=lambda: uninterrupted().__enter__())
     thread.start()
     thread.join()
 

@@ -15,8 +15,11 @@ from typer.testing import CliRunner
 
 import forks
 from forks.cli import main
+from forks.cli.run import Missing
 from forks.estimators.saving import read
 from forks.learners.catalogue import CATALOGUE
+from forks.streams.formats import FORMATS
+from forks.streams.tables import MISSING
 from oracle_streams import made_up
 
 X, Y = made_up(400, 3, 0)
@@ -159,7 +162,7 @@ def test_any_learner_with_its_parameters(method, libsvm_file, tmp_path):
 
 
 def test_every_method_of_the_catalogue_can_be_asked_for():
-    from forks.run._models import make_model
+    from forks.cli._models import make_model
 
     for method in CATALOGUE:
         assert make_model("classification", method.name, {}, 0, X).learner is not None
@@ -175,11 +178,11 @@ def test_every_method_of_the_catalogue_can_be_asked_for():
         (["--set", "bugdet=3"], "no 'bugdet'"),
         (["--learner", "RBP", "--set", "loss=cubic"], "loss must be one of"),
         (["--learner", "RBP", "--task", "regression"], "classification only"),
-        (["--task", "ranking"], "--task must be one of"),
+        (["--task", "ranking"], "'ranking' is not one of 'auto', 'classification'"),
         (["--classes", "1,x"], "--classes must be numbers"),
         (["--classes", "1,2"], "row 1: the label -1 is not among the classes 1, 2; --classes"),
         (["--format", "xml"], "--format must be one of"),
-        (["--missing", "mean"], "--missing must be one of"),
+        (["--missing", "mean"], "'mean' is not one of 'error', 'zero'"),
         (["--resume"], "--resume needs --checkpoint"),
         (["--model", "nowhere"], "nowhere"),
         (["--features", "2"], "index 3 is larger than n_features"),
@@ -297,11 +300,17 @@ def test_an_interrupt_writes_a_checkpoint(number, libsvm_file, tmp_path):
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+def test_choices_are_those_of_the_rooms():
+    assert tuple(Missing) == MISSING
+
+
 def test_help_and_completion():
     text = checked("run", "--help").stdout
     for option in ("--label", "--resume", "--checkpoint", "--every", "--save", "--set"):
         assert option in text
     assert "Exit status" in text
+    for choices in (", ".join(FORMATS), "error|zero", "auto|classification|regression"):
+        assert choices in text
     assert "--install-completion" in checked("--help").stdout
     environment = {"_FORKS_COMPLETE": "complete_bash", "COMP_WORDS": "forks ru", "COMP_CWORD": "1"}
     shown = CliRunner().invoke(main, [], env=environment, prog_name="forks")

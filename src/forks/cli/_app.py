@@ -1,0 +1,118 @@
+"""How commands are made.
+
+The options of a command are the fields of a dataclass, with typer's descriptions as annotations;
+its work is a function of that dataclass, which can hand groups of options on as a whole.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+_PICTURES = (".pdf", ".png", ".svg")
+# Parameters that errors of the library name, as options.
+_OPTIONS = {
+    "format=": "--format",
+    "format must": "--format must",
+    "n_features=": "--features",
+    "missing='zero'": "--missing zero",
+}
+
+
+def group(text: str, completion: bool = False) -> typer.Typer:
+    """Return a group of commands; `text` is its help."""
+    return typer.Typer(
+        cls=_Commands,
+        help=text,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        add_completion=completion,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+
+class _Commands(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _usage_errors_in_one_line():
+            return super().parse_args(ctx, args or ["--help"])
+
+    def invoke(self, ctx: Any) -> Any:
+        with _usage_errors_in_one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _usage_errors_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "ctx"):  # of a usage error, for which the usage would be printed
+            error.ctx = None
+        raise
+
+
+def add(
+    app: typer.Typer,
+    name: str,
+    options: type,
+    work: Callable[[Any], None],
+    *,
+    missing_file: int = 2,
+    cls: type[TyperCommand] | None = None,
+) -> None:
+    """Add a command.
+
+    Parameters
+    ----------
+    app : typer.Typer
+    name : str
+    options : dataclass
+    work : callable
+        Called with the options; its docstring is the help.
+    missing_file : int
+        Exit status if a file is missing. It is 2 for other bad input, 1 for other failures.
+    cls : type, optional
+        Of typer's command.
+    """
+
+    def command(**given: Any) -> None:
+        with _failures_in_one_line(missing_file):
+            work(options(**given))
+
+    signature = inspect.signature(options)
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {k: p.annotation for k, p in signature.parameters.items()}
+    app.command(name, help=inspect.getdoc(work), cls=cls)(command)
+
+
+@contextmanager
+def _failures_in_one_line(missing_file: int) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # `| head` has seen enough: typer ends quietly
+        raise
+    except (OSError, ImportError, ValueError) as error:
+        message = " ".join(str(error).split())
+        for parameter, option in _OPTIONS.items():
+            message = message.replace(parameter, option)
+        typer.echo(f"Error: {message}", err=True)
+        if isinstance(error, FileNotFoundError):
+            raise typer.Exit(missing_file) from None
+        raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
+
+
+def part_of(options: Any, kind: type) -> dict[str, Any]:
+    """Return the options that are fields of the dataclass `kind`, one of the options' bases."""
+    return {field.name: getattr(options, field.name) for field in fields(kind)}
+
+
+def check_picture(path: Path | None) -> Path | None:
+    """Check that a file has a name that a picture can have; for typer's `callback`."""
+    if path is not None and path.suffix.lower() not in _PICTURES:
+        raise typer.BadParameter(f"{str(path)!r} must end in one of {', '.join(_PICTURES)}.")
+    return path

@@ -1,0 +1,92 @@
+"""`forks info`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from forks.cli._inputs import input_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of `forks info`."""
+
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model, or a checkpoint DIR.")]
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False
+
+
+def info(options: Options) -> None:
+    """Tell what a model file holds."""
+    contents = _described(options.model)
+    typer.echo(json.dumps(contents, indent=2) if options.as_json else _as_text(contents))
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """Return what a model file holds, as JSON."""
+    from forks.estimators.saving import read
+    from forks.evaluate.predictions import plain
+    from forks.evaluate.session import CHECKPOINT
+    from forks.files import encode
+
+    path = path / CHECKPOINT if path.is_dir() else path
+    saved = read(path)
+    model = saved.model
+    parameters = {k: encode(k, v) for k, v in model.get_params(deep=False).items()}
+    contents: dict[str, Any] = {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        "library": saved.library,
+        "estimator": type(model).__name__,
+        "task": model._task,
+        "parameters": parameters,
+        "fitted": hasattr(model, "engine_"),
+    }
+    if contents["fitted"]:
+        contents |= {
+            "learner": encode("learner", model.learner_),
+            "features": model.n_features_in_,
+            "feature_names": list(getattr(model, "feature_names_in_", [])) or None,
+            "classes": [plain(label) for label in getattr(model, "classes_", [])] or None,
+            "rounds": model.n_rounds_,
+            "mends": model.n_mends_,
+            "last_mend": model.last_mend_,
+            "stored_points": model.n_points_,
+            "state_bytes": model.engine_.state_bytes,
+        }
+    known = input_of(saved)
+    if known is not None:
+        contents["input"] = known.as_json()
+    if isinstance(saved.note, dict) and "run" in saved.note:
+        contents["run"] = {name: saved.note["run"].get(name) for name in ("rows", "every")}
+    return contents
+
+
+def _as_text(contents: dict[str, Any]) -> str:
+    """Return the contents as lines, without what is not there."""
+    lines = []
+    for name, value in contents.items():
+        if value is None:
+            continue
+        if isinstance(value, dict):
+            kind = value.get("kind")
+            inside = {k: v for k, v in value.items() if k != "kind" and v is not None}
+            value = ", ".join(f"{k}={_short(v)}" for k, v in inside.items())
+            value = f"{kind}({value})" if kind else value
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value:,}"
+        lines.append(f"{name.replace('_', ' '):<15}{value}")
+    return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict) and "kind" in value:
+        inside = ", ".join(
+            f"{k}={_short(v)}" for k, v in value.items() if k not in ("kind", "words")
+        )
+        return f"{value['kind']}({inside})"
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)

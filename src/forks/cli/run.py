@@ -1,0 +1,265 @@
+"""`forks run`."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from forks.cli._app import check_picture, part_of
+from forks.cli._inputs import FILE, FORMAT, input_of, interrupts
+
+
+class Missing(StrEnum):
+    """What an empty cell among numbers means."""
+
+    ERROR = "error"
+    ZERO = "zero"
+
+
+class Task(StrEnum):
+    """What the labels are."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Options of `forks.streams.tables.InputFile`."""
+
+    format: Annotated[str | None, FORMAT] = None
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the labels. [default: the last]"),
+    ] = None
+    features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Largest index of LIBSVM rows; needed for those from stdin."),
+    ] = None
+    categorical: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="A column to hash; again for more. Text always is."),
+    ] = ()  # type: ignore[assignment]
+    hash_bits: Annotated[
+        int, typer.Option(min=1, max=24, help="Text is hashed into 2^BITS columns.")
+    ] = 8
+    missing: Annotated[Missing, typer.Option(help="Empty cells among numbers.")] = Missing.ERROR
+    chunk: Annotated[int, typer.Option(min=1, help="Rows read, and first looked at.")] = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modelling:
+    """Options that tell the model."""
+
+    task: Annotated[
+        Task,
+        typer.Option(
+            help="auto: classification if the first labels are text, or at most 20 different "
+            "whole numbers."
+        ),
+    ] = Task.AUTO
+    classes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="All labels. [default: those of the first chunk]"),
+    ] = None
+    learner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Any that `forks compare` has. [default: Adaptive]"),
+    ] = None
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter; again for more."),
+    ] = ()  # type: ignore[assignment]
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the learner's draws.")] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keeping:
+    """Options of `forks.evaluate.learn`."""
+
+    predictions: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="CSV", help="Predictions, each before its label."),
+    ] = None
+    metrics: Annotated[
+        Path | None, typer.Option(dir_okay=False, metavar="JSONL", help="Records as JSON lines.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, metavar="DIR", help="Folder for checkpoints."),
+    ] = None
+    every: Annotated[
+        int, typer.Option(min=1, help="Rows between records, and between checkpoints.")
+    ] = 10_000
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the checkpoint, if there is one; else begin."),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Keeping, Modelling, Reading):
+    """Options of `forks run`."""
+
+    file: Annotated[str, FILE]
+    model: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="FILE", help="Go on with a saved model."),
+    ] = None
+    save: Annotated[
+        Path | None, typer.Option(dir_okay=False, metavar="FILE", help="Write the model here.")
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="PNG", callback=check_picture, help="A picture."),
+    ] = None
+
+
+def run(options: Options) -> None:
+    """Learn a stream: predict each row, then learn it.
+
+    A run that was killed goes on with --checkpoint DIR --resume and the same options, and ends
+    with the same model, predictions and metrics, byte for byte. Ctrl-C and SIGTERM write a
+    checkpoint first.
+
+    Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
+    terminated.
+    """
+    if options.resume and options.checkpoint is None:
+        raise ValueError("--resume needs --checkpoint, the folder to go on from")
+    if options.model is not None and (options.learner or options.settings):
+        raise ValueError("--model has its own learner: --learner and --set cannot change it")
+    with interrupts(options.checkpoint):
+        if options.plot is not None:
+            from forks.experiments.curve import draw  # rather an error now than after an hour
+        with _progress() as show:
+            finished = _learn(options, show)
+        if options.plot is not None:
+            draw(finished, options.plot)
+    typer.echo(_line(finished.figures) + _mends(finished.model))
+
+
+def _learn(options: Options, show: Any) -> Any:
+    from forks.cli._models import make_model, settings_of, task_of
+    from forks.estimators.saving import read, save
+    from forks.evaluate import learn
+    from forks.evaluate.session import StreamLabelError
+    from forks.streams import StreamError
+    from forks.streams.tables import InputFile
+
+    settings = settings_of(options.settings)
+    before = None if options.model is None else read(options.model)
+    known = None if before is None else input_of(before)
+    with InputFile(options.file, known=known, **part_of(options, Reading)) as file:
+        chunks = file.chunks()
+        first = next(chunks, None)
+        if first is None:
+            raise StreamError(f"{file.name} has no rows")
+        y = _labels_of(file, first)
+        if before is not None:
+            model, task = before.model, before.model._task
+        else:
+            task = task_of(y) if options.task == Task.AUTO else options.task
+            model = make_model(task, options.learner, settings, options.seed, first.X)
+        if task == Task.REGRESSION and y.dtype.kind not in "biuf":
+            raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
+        try:
+            finished = learn(
+                model,
+                ((rows.X, _labels_of(file, rows)) for rows in chain([first], chunks)),
+                classes=_classes(options.classes, task, model, y),
+                on_record=show,
+                note=_described(options),
+                **part_of(options, Keeping),
+            )
+        except StreamLabelError as error:
+            raise StreamError(
+                f"{file.name}, {error.fault}; --classes tells all that can come"
+            ) from None
+        if options.save is not None and file.input is not None:  # it is known by now
+            save(options.save, finished.model, {"input": file.input.as_json()})
+    return finished
+
+
+def _described(options: Options) -> dict[str, Any]:
+    """Return the options that a run must be resumed with, as JSON."""
+    described = {**part_of(options, Reading), **part_of(options, Modelling)}
+    lists = {name: list(described[name]) for name in ("categorical", "settings")}
+    return {**described, **lists, "classes": options.classes.split(",") if options.classes else []}
+
+
+def _labels_of(file: Any, rows: Any) -> Any:
+    if rows.y is None:
+        from forks.streams import StreamError
+
+        raise StreamError(f"{file.name} has no column {file.input.label!r}, which has the labels")
+    return rows.y
+
+
+def _classes(given: str | None, task: str, model: Any, y: Any) -> Any:
+    """Return the classes: those given, those that the model knows, or those of the first labels."""
+    import numpy as np
+
+    if task == Task.REGRESSION:
+        if given:
+            raise ValueError("--classes is for classification")
+        return None
+    if not given:
+        return model.classes_ if hasattr(model, "classes_") else np.unique(y)
+    labels = given.split(",")
+    if y.dtype.kind not in "biuf":
+        return np.unique(labels)
+    try:
+        return np.unique([float(label) for label in labels])
+    except ValueError:
+        raise ValueError("--classes must be numbers, as the labels are") from None
+
+
+# ---- on the terminal ---------------------------------------------------------------------------
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Return what shows records: a live line on a terminal, plain lines elsewhere; on stderr."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda figures: typer.echo(_line(figures), err=True)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("learning")
+        start, first = time.perf_counter(), None
+
+        def show(figures: dict[str, Any]) -> None:
+            nonlocal first
+            first = figures["rows"] if first is None else first
+            seconds = max(time.perf_counter() - start, 1e-9)
+            speed = f", {(figures['rows'] - first) / seconds:,.0f} rows/s"
+            progress.update(task, description=_line(figures) + speed)
+
+        yield show
+
+
+def _mends(model: Any) -> str:
+    if not model.n_mends_:
+        return ""
+    return f", {model.n_mends_:,} steps mended, the last in row {model.last_mend_:,}"
+
+
+def _line(figures: dict[str, Any]) -> str:
+    text = f"{figures['rows']:,} rows"
+    if "mistakes" in figures:
+        text += f", {figures['mistake_rate']:.2%} mistakes"
+        return text + f", {figures['recent_mistake_rate']:.2%} recently"
+    error = figures["root_mean_squared_error"]
+    return text + f", root mean squared error {error if error is None else format(error, '.4g')}"

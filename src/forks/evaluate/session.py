@@ -1,0 +1,292 @@
+"""One pass over a stream with one estimator: predictions, metrics, and checkpoints to go on from.
+
+A checkpoint is one file, `checkpoint.forks` in its folder: the model, what was counted, the number
+of rows and the lengths of the output files, written whole or not at all. The outputs are on the
+disk before a checkpoint that knows of them. So a run may be killed at any moment: the next one
+takes model, counts and outputs back to the last checkpoint, skips the rows that were learned, and
+ends with the same bytes as a run that was never killed.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forks.engine.checks import whole
+from forks.estimators.base import OnlineEstimator
+from forks.estimators.labels import UnknownLabelError
+from forks.estimators.saving import Saved, read, save
+from forks.evaluate._interrupts import uninterrupted
+from forks.evaluate._outputs import Output
+from forks.evaluate._rows import Rows, rows_of
+from forks.evaluate.players import EstimatorPlayer
+from forks.evaluate.predictions import heading, plain, prediction_lines
+from forks.files import ModelFileError, encode, remove_temporary
+
+CHECKPOINT = "checkpoint.forks"
+WINDOW = 1000  # rounds of the recent mistake rate
+_CURVE = ("rows", "rate", "recent")
+
+
+class StreamLabelError(UnknownLabelError):
+    """A label that is not among the classes; `row` is counted from the stream's first, as 0."""
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, without advice."""
+        classes = ", ".join(map(plain, self.classes))
+        return (
+            f"row {self.row + 1}: the label {plain(self.label)} is not among the classes {classes}"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.fault}; give all classes beforehand"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of a run.
+
+    Attributes
+    ----------
+    model : estimator
+    rows : int
+        Rows predicted and learned.
+    figures : dict
+        The last record of the metrics.
+    curve : dict of arrays
+        "rows", "rate" and "recent" of every record: mistake rates, or for a regressor the root
+        mean squared error and the mean absolute error.
+    """
+
+    model: Any
+    rows: int
+    figures: dict[str, Any]
+    curve: dict[str, np.ndarray]
+
+
+def learn(
+    model: OnlineEstimator,
+    stream: Iterable[Any],
+    *,
+    classes: Any = None,
+    every: int = 10_000,
+    predictions: str | Path | None = None,
+    metrics: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    on_record: Callable[[dict[str, Any]], None] | None = None,
+    note: Any = None,
+) -> Finished:
+    """Predict each row of a stream before its label is used, learn it, and keep records.
+
+    Parameters
+    ----------
+    model : estimator
+        One of this package; it learns in place, unless a run is resumed.
+    stream : iterable of chunks (X, y) or (X, y, weights)
+        From the beginning, also if a run is resumed. Results do not depend on how it is cut.
+    classes : array, optional
+        All labels that can occur; without it the first chunk must hold them.
+    every : int
+        Rows from one record, and one checkpoint, to the next. There is one at the end, too.
+    predictions : path, optional
+        CSV file: row, prediction, score (one column a class for more than two), label.
+    metrics : path, optional
+        File of JSON lines, one a record.
+    checkpoint : path, optional
+        Folder for the checkpoint; made if it is not there.
+    resume : bool
+        Go on from the checkpoint, if there is one; begin if there is none.
+    on_record : callable, optional
+        Called with every record, a dict.
+    note : JSON value, optional
+        Kept in the checkpoint; a run with another note cannot be resumed.
+
+    Returns
+    -------
+    Finished
+
+    Raises
+    ------
+    StreamLabelError
+        If a label is not among the classes.
+
+    Examples
+    --------
+    >>> from forks import FORKSClassifier
+    >>> from forks.evaluate import learn
+    >>> from forks.streams import drifting
+    >>> end = learn(FORKSClassifier(), drifting(2000, seed=0), every=1000)
+    >>> end.rows, end.figures["mistakes"] < 1000
+    (2000, True)
+    """
+    whole("every", every, 1)
+    with ExitStack() as stack:
+        session = _Session(model, classes, every, checkpoint, note, on_record)
+        lengths = session.restore(resume)
+        session.predictions, session.metrics = (
+            stack.enter_context(Output(None if path is None else Path(path), length))
+            for path, length in zip((predictions, metrics), lengths, strict=True)
+        )
+        session.play(stream)
+    curve = dict(zip(_CURVE, session.curve_array().T, strict=True))
+    return Finished(session.player.model, session.player.rounds, session.figures(), curve)
+
+
+class _Session:
+    predictions: Output
+    metrics: Output
+
+    def __init__(
+        self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any
+    ) -> None:
+        parameters = {k: encode(k, v) for k, v in model.get_params(deep=False).items()}
+        described = {"estimator": type(model).__name__, "parameters": parameters}
+        self.settings = {"every": every, "model": described, "note": note}  # to be resumed with
+        self.player = EstimatorPlayer(type(model).__name__, model, window=WINDOW, classes=classes)
+        self.every = every
+        self.folder = None if checkpoint is None else Path(checkpoint)
+        self.on_record = on_record
+        self.recorded = 0  # rows at the last record
+        self.saved = 0  # rows at the last checkpoint
+        self.curve: list[tuple[float, ...]] = []
+
+    # ---- checkpoints -------------------------------------------------------------------------
+
+    def restore(self, resume: bool) -> tuple[int | None, int | None]:
+        """Take everything back to the checkpoint; return the lengths of the outputs, if any."""
+        if self.folder is None:
+            if resume:
+                raise ValueError("resume needs the folder of a checkpoint")
+            return None, None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / CHECKPOINT
+        if not path.exists():
+            remove_temporary(self.folder)
+            return None, None
+        if not resume:
+            raise ValueError(f"{path} is there already: resume that run, or remove it")
+        remove_temporary(self.folder)
+        saved = read(path)
+        try:
+            return self._restore(path, saved)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ModelFileError(f"{path} cannot be loaded: it is no checkpoint: {error}") from None
+
+    def _restore(self, path: Path, saved: Saved) -> tuple[int, int]:
+        run, now = saved.note["run"], self.settings
+        before = {name: run[name] for name in now}
+        if json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
+            which = [name for name in now if before[name] != now[name]]
+            raise ValueError(f"{path} is of a run with another {', '.join(which)}")
+        self.saved, self.recorded = int(run["rows"]), int(run["recorded"])
+        self.curve = [tuple(point) for point in saved.arrays["curve"].tolist()]
+        self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
+        self.player.resume(self.saved, saved.arrays)
+        return int(run["predictions"]), int(run["metrics"])
+
+    def save(self) -> None:
+        """Write a checkpoint, after what it knows of is on the disk."""
+        self.saved = self.player.rounds
+        to_disk = self.folder is not None
+        self.predictions.flush(to_disk)
+        self.metrics.flush(to_disk)
+        if self.folder is None:
+            return
+        run = {
+            **self.settings,
+            "rows": self.player.rounds,
+            "recorded": self.recorded,
+            "predictions": self.predictions.length,
+            "metrics": self.metrics.length,
+        }
+        arrays = {"curve": self.curve_array(), **self.player.tally.arrays()}
+        save(self.folder / CHECKPOINT, self.player.model, {"run": run}, arrays)
+
+    def curve_array(self) -> np.ndarray:
+        """Return rows and the two rates of every record, (n_records, 3)."""
+        return np.array(self.curve, dtype=float).reshape(-1, len(_CURVE))
+
+    # ---- the pass ----------------------------------------------------------------------------
+
+    def play(self, stream: Iterable[Any]) -> None:
+        """Play what is left of the stream."""
+        to_skip = self.player.rounds
+        try:
+            for number, chunk in enumerate(stream):
+                rows = rows_of(chunk, number)
+                skipped = min(to_skip, rows.n_rows)
+                to_skip -= skipped
+                if not self.player.prepared and rows.n_rows > 0:
+                    self.player.prepare(rows)
+                due = self.every - self.player.rounds % self.every
+                for part in rows.part(skipped, rows.n_rows).parts(due, self.every):
+                    with uninterrupted():
+                        self._play_rows(part)
+            if to_skip:
+                rounds = self.player.rounds
+                raise ValueError(
+                    f"the stream has {rounds - to_skip:,} rows, but the checkpoint has learned "
+                    f"{rounds:,}"
+                )
+        except KeyboardInterrupt:
+            if self.player.rounds > self.saved:
+                self.save()
+            raise
+        if self.player.rounds == 0:
+            raise ValueError("the stream has no rows")
+        with uninterrupted():
+            if self.player.rounds > self.recorded:
+                self._record()
+            self.save()
+
+    def _play_rows(self, rows: Rows) -> None:
+        player, before = self.player, self.player.rounds
+        try:
+            played = player.play(*rows)
+        except UnknownLabelError as error:
+            raise StreamLabelError(before + error.row, error.label, error.classes) from None
+        if self.predictions.path is not None:
+            scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
+            if before == 0:
+                self.predictions.write(heading(classes, labelled=True))
+            self.predictions.write(prediction_lines(before, played.answers, scores, rows.y))
+        if player.rounds % self.every == 0:
+            self._record()
+            self.save()
+
+    def figures(self) -> dict[str, Any]:
+        """Return the record of now."""
+        at = self.player.checkpoint()
+        figures: dict[str, Any] = {"rows": at.rounds}
+        if self.player.classifies:
+            figures["mistakes"] = at.mistakes
+            figures["mistake_rate"] = at.mistake_rate
+            figures["recent_mistake_rate"] = at.recent_mistake_rate
+        else:
+            figures["root_mean_squared_error"] = math.sqrt(at.squared_error)
+            figures["mean_absolute_error"] = at.absolute_error
+        figures["mean_loss"] = at.loss / at.rounds
+        figures["stored_points"] = at.stored_points
+        figures["state_bytes"] = at.state_bytes
+        return {name: _or_none(value) for name, value in figures.items()}
+
+    def _record(self) -> None:
+        figures = self.figures()
+        self.recorded = self.player.rounds
+        self.metrics.write(json.dumps(figures) + "\n")
+        point = list(figures.values())
+        two = point[2:4] if "mistakes" in figures else point[1:3]
+        self.curve.append((float(self.recorded), *(math.nan if v is None else v for v in two)))
+        if self.on_record is not None:
+            self.on_record(figures)
+
+
+def _or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
