@@ -328,7 +328,9 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
         lambda: read_parquet(path, target="y"),
         lambda: read_columns(path, ["y"]),
     ):
-        with pytest.raises(ModuleNotFoundError, match=r"f.parquet .* pip install 'forks\[arrow\]'"):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"f.parquet .* pip install 'forks-learn\[arrow\]'"
+        ):
             read()
 
 

@@ -106,3 +106,13 @@ def test_a_wrong_description_of_an_input_is_refused(changes):
     assert Input.from_json(good.as_json()) == good
     with pytest.raises(ValueError, match="the description of the input is wrong"):
         Input.from_json({**good.as_json(), **changes})
+
+
+def test_models_of_another_hash_are_refused():
+    made = Input(format="csv", n_features=9, numbers=("a",), categorical=("b",), hash_bits=3)
+    old = made.as_json()
+    del old["hashing"]
+    with pytest.raises(ValueError, match="hashed in another way: learn the model again"):
+        Input.from_json(old)
+    old |= {"categorical": [], "n_features": 1}
+    assert Input.from_json(old).categorical == ()

@@ -52,6 +52,8 @@ class Input:
         What an empty cell among numbers means.
     numeric_labels : bool
         Whether labels are numbers, or text.
+    hashing : str
+        The hash of the categorical columns; version 0.1.0 had another one.
     """
 
     format: str
@@ -62,6 +64,7 @@ class Input:
     hash_bits: int = 8
     missing: str = "error"
     numeric_labels: bool = True
+    hashing: str = "MurmurHash3"
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
@@ -87,6 +90,8 @@ class Input:
         if fits and FORMATS[made.format].columns is not None:
             hashed = 2**made.hash_bits if made.categorical else 0
             fits = made.n_features == len(made.numbers) + hashed
+        if made.categorical and given.get("hashing") != cls.hashing:
+            raise ValueError("columns of text were hashed in another way: learn the model again")
         if not fits:
             raise ValueError("the description of the input is wrong")
         return made
