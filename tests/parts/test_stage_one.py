@@ -32,7 +32,7 @@ class StageOneState(NamedTuple):
 
 class StageOneWork(NamedTuple):
     row: np.ndarray
-    z: np.ndarray
+    change: np.ndarray
 
 
 @entry
