@@ -73,10 +73,10 @@ def assert_agrees(learner, X, Y, form=np.asarray, weights=None, rtol=1e-7, **num
     state = state_of(engine)
     assert state.counts[COUNT.mends] == 0
     assert state.counts[COUNT.rounds] == len(oracle.past)
-    assert state.map.sizes[LANDMARKS] == len(oracle.landmarks)
+    assert state.map.sizes[LANDMARKS] == len(oracle.map.rows)
     assert state.counts[COUNT.restarts] == len(oracle.restarts)
     assert state.alpha[0] == pytest.approx(oracle.alpha, rel=1e-10)
-    assert state.gate.levels[TOLERANCE] == pytest.approx(oracle.tolerance, rel=1e-12)
+    assert state.gate.levels[TOLERANCE] == pytest.approx(oracle.gate.tolerance, rel=1e-12)
     assert state.watch.levels[SUM] == pytest.approx(oracle.watch.sum, rel=1e-9, abs=1e-12)
     if learner.follow and oracle.classifies:
         np.testing.assert_allclose(state.follower.trust[:, 0], oracle.trust, rtol=1e-9)
@@ -95,7 +95,7 @@ def test_every_score_is_the_oracles(loss, form):
         oracle, engine = assert_agrees(learner, X, y, form, weights)
         assert oracle.fits[:2] == [16, BUFFER]
         assert state_of(engine).map.sizes[LANDMARKS] < BUFFER  # some rows came twice
-        assert oracle.tolerance > 0.1
+        assert oracle.gate.tolerance > 0.1
         assert state_of(engine).map.sizes[SHIFTED] == 0
         _, engine = assert_agrees(learner, shifted(X), y, form, weights)
         assert state_of(engine).map.sizes[SHIFTED] == 1
@@ -325,7 +325,7 @@ def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer, monkeypatch):
     monkeypatch.setattr(adaptive, "PRIOR", PRIOR._replace(rounds=10**9))  # alpha stays as it is
     X, y = stream(4000, d=4, zeros=0.2)
     learner = Adaptive(buffer=buffer, restart=False)
-    engine, oracle = engine_for(learner, 4), oracle_for(learner, 4, alpha_rounds=1e9)
+    engine, oracle = engine_for(learner, 4), oracle_for(learner, alpha_rounds=1e9)
     before = None
     for t in range(4000):
         engine.learn_one(X[t], y[t])
@@ -346,11 +346,11 @@ def P_of_oracle(engine, oracle):
     """The inverse of the oracle's A, for values of the kernel in the engine's order."""
     m = int(state_of(engine).map.sizes[LANDMARKS])
     ours = state_of(engine).map.points.columns[:, :m].T
-    distances = np.abs(ours[:, None, :] - oracle.landmarks[None, :, :]).sum(axis=2)
+    distances = np.abs(ours[:, None, :] - oracle.map.rows[None, :, :]).sum(axis=2)
     order = np.argmin(distances, axis=1)
     assert sorted(order) == list(range(m))
     to_features = np.eye(len(oracle.A))
-    to_features[:m, :m] = np.linalg.inv(oracle.L)
+    to_features[:m, :m] = np.linalg.inv(oracle.map.L)
     P = to_features.T @ np.linalg.inv(oracle.A) @ to_features
     order = np.r_[order, m : len(P)]
     return P[np.ix_(order, order)]

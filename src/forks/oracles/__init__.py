@@ -15,12 +15,13 @@ from forks.oracles.bogd import bogd
 from forks.oracles.bpas import bpas
 from forks.oracles.decompositions import svd_rank_k, tisvd_dense
 from forks.oracles.fogd import fogd
-from forks.oracles.follower import fixed_share, follow
+from forks.oracles.follower import CentredValues, fixed_share, follow
 from forks.oracles.forgetron import forgetron
 from forks.oracles.forks import Forks, ForksOptions, ForksResult, forks
+from forks.oracles.gate import SlopeGate
 from forks.oracles.kernels import gaussian, laplacian, linear, polynomial
 from forks.oracles.kogd import kogd
-from forks.oracles.landmarks import independent_rows, median_distance
+from forks.oracles.landmarks import Landmarks, independent_rows, median_distance
 from forks.oracles.losses import (
     EpsilonInsensitive,
     Hinge,
@@ -29,7 +30,7 @@ from forks.oracles.losses import (
     SquaredError,
     SquaredHinge,
 )
-from forks.oracles.newton import dense_ons, newton_projection
+from forks.oracles.newton import dense_ons, lower_prior, newton_projection, newton_step
 from forks.oracles.nogd import nogd
 from forks.oracles.perceptron import passive_aggressive, perceptron
 from forks.oracles.prior import chosen_alpha, leave_one_out
@@ -39,20 +40,24 @@ from forks.oracles.rbp import rbp
 from forks.oracles.scaling import PlainScale
 from forks.oracles.skegd import skegd
 from forks.oracles.sketched_kons import kons, sketched_kons
+from forks.oracles.start import next_event, ridge_fit, squared_hinge_fit
 from forks.oracles.streams import adversarial
 from forks.oracles.watch import PageWatch
 
 __all__ = [
     "AdaptiveOracle",
+    "CentredValues",
     "EpsilonInsensitive",
     "Forks",
     "ForksOptions",
     "ForksResult",
     "Hinge",
     "Huber",
+    "Landmarks",
     "Logistic",
     "PageWatch",
     "PlainScale",
+    "SlopeGate",
     "SquaredError",
     "SquaredHinge",
     "adversarial",
@@ -73,8 +78,11 @@ __all__ = [
     "leave_one_out",
     "linear",
     "linear_projectron",
+    "lower_prior",
     "median_distance",
     "newton_projection",
+    "newton_step",
+    "next_event",
     "nogd",
     "passive_aggressive",
     "perceptron",
@@ -82,8 +90,10 @@ __all__ = [
     "projectron",
     "pros_n_kons",
     "rbp",
+    "ridge_fit",
     "skegd",
     "sketched_kons",
+    "squared_hinge_fit",
     "svd_rank_k",
     "tisvd_dense",
 ]

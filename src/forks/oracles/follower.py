@@ -13,7 +13,10 @@ SHARE = 0.001
 
 
 def follow(v: Matrix, phi: Vector, y: Vector) -> Matrix:
-    """The passive-aggressive step without a limit: each output has y v'phi >= 1 after it."""
+    """The passive-aggressive step without a limit: each output has y v'phi >= 1 after it.
+
+    v has a column for each output.
+    """
     missing = np.maximum(0.0, 1.0 - y * (phi @ v))
     return v + np.outer(phi, missing * y) / (phi @ phi)
 
@@ -31,3 +34,18 @@ def fixed_share(trust: Vector, f: Vector, g: Vector, y: Vector, cost: float) -> 
         weights = np.array([trust[o], 1.0 - trust[o]]) * costs
         new[o] = ((1.0 - SHARE) * weights / weights.sum() + SHARE / 2.0)[0]
     return new
+
+
+class CentredValues:
+    """Kernel values less their mean over some rows, with mean square norm 1.
+
+    psi has m of them, which come first; the rest is left as it is.
+    """
+
+    def __init__(self, Psi: Matrix, m: int):
+        self.m, self.centre = m, Psi[:, :m].mean(axis=0)
+        size = np.sqrt(np.mean(np.sum((Psi[:, :m] - self.centre) ** 2, axis=1)))
+        self.factor = 1.0 / size if size > 1e-12 else 0.0
+
+    def __call__(self, psi: Vector) -> Vector:
+        return np.concatenate([self.factor * (psi[: self.m] - self.centre), psi[self.m :]])

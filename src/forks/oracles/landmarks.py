@@ -1,8 +1,52 @@
-"""The rows that stand for all others, and the unit of their distances."""
+"""The features of the adaptive learner: rows that stand for all others, a linear part, a bias."""
+
+from collections.abc import Callable
 
 import numpy as np
 
-from forks.oracles.kernels import Matrix
+from forks.oracles.kernels import Kernel, Matrix, Vector
+from forks.oracles.scaling import PlainScale
+
+DEPENDENT = 1e-8  # share of the largest k(x, x): what a row has beyond the landmarks
+WIDEST = 512  # features: more have no linear part
+
+
+class Landmarks:
+    """psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x / sqrt(d), 1], of scaled rows x.
+
+    c is the median distance of the rows that it is made from, and the landmarks z are those of
+    them, divided by c, that the others depend on. L is the Cholesky factor of their kernel matrix:
+    phi, with L^-1 times the kernel values, has the identity as its prior.
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        kernel: Kernel,
+        *,
+        scaled: bool = True,
+        median: bool = True,
+        linear: bool = True,
+    ):
+        self.kernel, self.n_features = kernel, X.shape[1]
+        self.linear = linear and self.n_features <= WIDEST
+        self.scale: Callable[[Matrix], Matrix] = PlainScale(X) if scaled else lambda X: X
+        Z = self.scale(X)
+        self.divisor = median_distance(Z) if median else 1.0
+        K = kernel(Z / self.divisor, Z / self.divisor)
+        self.chosen = independent_rows(K, DEPENDENT)
+        self.rows = Z[self.chosen] / self.divisor
+        self.L = np.linalg.cholesky(K[np.ix_(self.chosen, self.chosen)])
+
+    def psi(self, x: Vector) -> Vector:
+        z = self.scale(x[None, :])
+        values = self.kernel(z / self.divisor, self.rows)[0]
+        linear = z[0] / np.sqrt(self.n_features) if self.linear else np.zeros(0)
+        return np.concatenate([values, linear, [1.0]])
+
+    def phi(self, psi: Vector) -> Vector:
+        m = len(self.rows)
+        return np.concatenate([np.linalg.solve(self.L, psi[:m]), psi[m:]])
 
 
 def independent_rows(K: Matrix, tolerance: float) -> list[int]:

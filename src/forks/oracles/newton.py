@@ -1,4 +1,4 @@
-"""The online Newton step on given features, and its projection."""
+"""Newton steps on given features, and the projection of the online Newton step."""
 
 import numpy as np
 
@@ -49,3 +49,17 @@ def newton_projection(
     direction = np.linalg.solve(A, phi)
     w = u - np.sign(z) * (abs(z) - clip) / (phi @ direction + damping) * direction
     return w, float(phi @ w) if damping else float(np.sign(z)) * clip
+
+
+def newton_step(
+    A: Matrix, w: Matrix, phi: Vector, slopes: Vector, h: float
+) -> tuple[Matrix, Matrix]:
+    """Return A + h phi phi' and w - A^-1 phi slopes', with the new A: one column per output."""
+    A = A + h * np.outer(phi, phi)
+    return A, w - np.outer(np.linalg.solve(A, phi), slopes)
+
+
+def lower_prior(A: Matrix, w: Matrix, Lambda: Matrix, delta: float) -> tuple[Matrix, Matrix]:
+    """Return A - delta Lambda, and the w that solves the same equations with it."""
+    lowered = A - delta * Lambda
+    return lowered, np.linalg.solve(lowered, A @ w)

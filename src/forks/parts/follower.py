@@ -7,7 +7,8 @@ was started with, and other features as they are.
 The leader (another learner) and the follower have weights. A mistake on a row of weight w
 multiplies a weight by exp(-w / w_max), w_max the largest weight of a row so far, and `SHARE` of all
 weight is then divided evenly, so that an expert that was wrong for long can come back within some
-rounds. Dividing by w_max keeps one wrong label of a heavy row from deciding alone.
+rounds, and weights become even while both are right. Dividing by w_max keeps one wrong label of a
+heavy row from deciding alone.
 
 References: Crammer et al., "Online passive-aggressive algorithms", JMLR 7, 2006; Herbster, Warmuth,
 "Tracking the best expert", Machine Learning 32, 1998.
@@ -75,7 +76,10 @@ def write_centred(follower, psi, m, W, out):
 
 @njit
 def follow(follower, x, f, g, y, weight):
-    """Weigh leader (scores f) and follower (scores g); let the follower learn (x, y)."""
+    """Weigh leader (scores f) and follower (scores g); let the follower learn (x, y).
+
+    `weight` is positive.
+    """
     heaviest = max(follower.levels[HEAVIEST], weight)
     follower.levels[HEAVIEST] = heaviest
     penalty = math.exp(-weight / heaviest)

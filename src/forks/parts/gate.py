@@ -7,6 +7,8 @@ up to `most`: a model that has seen many rows has little to learn from those it 
 A slope above 2 (1 - tolerance) references is clipped there, and its curvature lowered by the same
 factor, so that a wrong label does little harm.
 
+With several outputs, which share the curvature, a round that one slope lets in is learned by all.
+
 In regression the reference is the root mean square of the slopes, over all rounds since the last
 fit, later over some `memory` rounds; slopes above `outlier` of it are clipped, after `settle`
 rounds.
@@ -76,7 +78,8 @@ def slope_bounds(rule, gate, counted):
 def gated(loss, f, y, weight, smallest, largest):
     """Return the slope, clipped, and weight times the curvature, which is 0 if it is left out.
 
-    The curvature counts as 1 where the loss has a slope and no curvature.
+    The curvature counts as 1 where the loss has a slope and no curvature. A slope that overflows
+    comes back as NaN with a curvature of 0 where slopes are clipped.
     """
     g = slope(loss, f, y)
     if not abs(g) > smallest:

@@ -34,7 +34,8 @@ class Newton(NamedTuple):
 def newton_step(newton, psi, u, g, h, weight, total):
     """Take the step with slopes g, whose sum of squares is `total`; return whether it is finite.
 
-    `u` is scratch. A step that is not finite is left out.
+    `u` is scratch. A step that is not finite leaves theta as it was; P remains positive definite,
+    and may have the change, or some of it.
     """
     grown = 1.0 + h * add(newton.P, h, psi, u)
     if not (finite(grown) and finite(weight * math.sqrt(total))):

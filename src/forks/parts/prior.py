@@ -8,7 +8,7 @@ A prior that helps on few rows would keep a large stream from its details, so al
 `rounds` / n after n rounds. Lowering it costs a decomposition, and is done if it makes alpha at
 least `step` times smaller.
 
-Alpha is told in multiples of a unit, the curvature of the loss at f = 0.
+Alpha is in multiples of a unit, the curvature of the loss at f = 0.
 """
 
 from typing import NamedTuple

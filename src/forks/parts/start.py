@@ -1,7 +1,8 @@
 """A start that learns: when models are fitted to all rows so far, and how.
 
 Fits are made when `first` rows have come, again each time their number has grown `growth`-fold,
-and when the buffer is full; later events come with each doubling.
+and when the buffer is full. Later events come with each doubling of the first of these numbers
+that is not below the buffer: after 16, 64, 250, 256, 512, ... rounds with a buffer of 250.
 """
 
 from typing import NamedTuple

@@ -12,6 +12,11 @@ the first `settle` rounds mistakes are counted and nothing is tested.
 The change is dated by maximum likelihood: among the rounds since S was last 0, the last n whose
 own rate of mistakes gains most over the usual one.
 
+With these constants a change from 5 to 50 % is seen after some 80 rounds and dated to the row,
+one from 5 to 20 % after some 280; a doubling from 5 to 10 % is not seen, because the mean rises
+faster than the sum. The usual rate counts as `most` at most: a stream with more than 65 to 70 % of
+mistakes, as with many classes, raises false alarms however steady its rate is.
+
 Reference: Page, "Continuous inspection schemes", Biometrika 41, 1954.
 """
 
