@@ -98,7 +98,7 @@ class Logistic(NamedTuple):
 
     @property
     def probabilistic(self) -> bool:
-        """Is the score a log-odds?"""
+        """Whether the score is a log-odds."""
         return True
 
 

@@ -55,7 +55,7 @@ def njit(function: Function) -> Function:
 
 @njit
 def finite(x):
-    """Is x finite? `math.isfinite` asks for x - x, which fast-math takes for zero."""
+    """Return whether x is finite; fast-math would fold `math.isfinite`, which tests x - x."""
     return abs(x) <= _LARGEST_FLOAT
 
 

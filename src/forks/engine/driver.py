@@ -111,7 +111,7 @@ class Engine(Shared):
 
     @property
     def rule(self) -> Any:
-        """What compiled code gets."""
+        """The constants that compiled code gets."""
         return self._live.rule
 
     @property
@@ -237,7 +237,7 @@ class Engine(Shared):
             raise
 
     def _play_event(self, play: Callable[..., int], call: Call, t: int, *more: Any) -> int:
-        """Do the event of row t and play the row, in a copy that then takes over; return t + 1."""
+        """Handle the event of row t and play the row, on a copy that takes over; return t + 1."""
         live, (X, y, weights, scores) = self._live, call
         learner, memory, clock = live.learner, live.memory.copy(), live.clock.copy()
         x = dense_row(X, t, live.n_features)
@@ -254,7 +254,7 @@ class Engine(Shared):
         return t + 1
 
     def _settle(self) -> None:
-        """Do the event that a call has left undone, and end its row."""
+        """Handle the event that an interrupted call has left, and finish its row."""
         call, clock = self._call, self._live.clock
         if call is not None and clock[PENDING]:
             try:
@@ -385,7 +385,7 @@ class Engine(Shared):
 
     @property
     def compiled(self) -> bool:
-        """Is machine code for this kind of learner loaded in this process?"""
+        """Whether machine code for this kind of learner is loaded in this process."""
         kind = numba.typeof(self.rule)
         signatures = getattr(run.over(self.rule), "signatures", [])
         return any(arguments[0] == kind for arguments in signatures)

@@ -171,7 +171,7 @@ class EngineGroup(Shared):
 
     @property
     def rule(self) -> Any:
-        """What compiled code gets."""
+        """The constants that compiled code gets."""
         return self.engines[0].rule
 
     @property
@@ -212,7 +212,7 @@ class EngineGroup(Shared):
 
     @property
     def compiled(self) -> bool:
-        """Is machine code for this kind of learner loaded in this process?"""
+        """Whether machine code for this kind of learner is loaded in this process."""
         return self.engines[0].compiled
 
 

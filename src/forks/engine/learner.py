@@ -217,7 +217,7 @@ class Learner(ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot check a memory")
 
     def check_memory(self, memory: Memory, n_features: int, n_outputs: int) -> None:
-        """Ask that memory from outside can be this learner's; compiled code is safe with it then.
+        """Check that memory from outside can be this learner's, and safe for compiled code.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class Learner(ABC):
     # ---- rounds --------------------------------------------------------------------------------
 
     def handle(self, view: Any, x: Vector) -> Memory | None:
-        """Do the event that row x has raised, in place or in a new memory that takes over.
+        """Handle the event that row x has raised, in place or in a new memory that takes over.
 
         `view` shows a copy; whatever is raised here, it is thrown away.
         """

@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
     @property
     def event(self) -> Counter:
-        """Where a learner keeps its event code and counts: the first array of every state."""
+        """Event code and counts of a learner: the first array of every state."""
         counts: Counter = self.ints[self.ints[0] :]
         return counts
 
@@ -88,7 +88,7 @@ def claimed_lengths(state_class: type, memory: Memory) -> dict[str, int]:
 
 
 def check_layout(state_class: type, shapes: Mapping[str, tuple[int, ...]], memory: Memory) -> None:
-    """Ask that memory from outside is laid out as `allocate` would do it: views stay inside."""
+    """Check that memory from outside is laid out as by `allocate`, so that views stay inside."""
     floats, ints = memory
     for array, kind in ((floats, np.float64), (ints, np.int64)):
         if array.dtype != kind or array.ndim != 1:
@@ -237,7 +237,7 @@ def _function(head: str, lines: list[str], namespace: dict[str, Any]) -> Callabl
 
 @intrinsic
 def address(typing_context, flat, start):
-    """Pointer to flat[start], for `numba.carray`: a view that nobody counts references to."""
+    """Pointer to flat[start], for `numba.carray`: a view without reference counts."""
 
     def pointer(context, builder, signature, arguments):
         array = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])

@@ -31,7 +31,7 @@ class _Entry(NamedTuple):
 
 
 class _Inside:
-    """Who is in the context now: most libraries have one setting for all threads of Python."""
+    """Threads inside the context: most libraries have one setting for all threads of Python."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # in a literal `with`: see `forks.engine.locks`
@@ -43,7 +43,7 @@ _inside = _Inside()
 
 
 class one_thread:
-    """Context in which BLAS and LAPACK use one thread; the last to leave it sets them free.
+    """Context in which BLAS and LAPACK use one thread; the last to leave restores the settings.
 
     An interrupt can cut the code that enters or leaves. Each step below leaves a state from which
     the next to come goes on rightly: who is inside is noted before the settings are changed, and

@@ -36,7 +36,7 @@ class Frequencies(NamedTuple):
 
 
 def check_spectrum(kernel: Kernel) -> None:
-    """Ask for a kernel whose frequencies can be drawn."""
+    """Check that the frequencies of a kernel can be drawn."""
     if type(kernel) not in _DRAWS:
         known = " or ".join(kind.__name__ for kind in _DRAWS)
         raise ValueError(f"kernel must be {known} to have Fourier features, got {kernel!r}")

@@ -84,7 +84,7 @@ class SketchPlan(NamedTuple):
 
     @property
     def keeps_inner(self) -> bool:
-        """Is Phi_pp kept whole, or only as its eigenpairs?"""
+        """Whether Phi_pp is kept whole, not only as its eigenpairs."""
         return self.decomposition in ("svd", "randomized")
 
     def lengths(self) -> dict[str, int]:

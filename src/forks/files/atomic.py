@@ -52,7 +52,7 @@ def remove_temporary(folder: Path) -> None:
 
 
 def _is_special(path: str | Path) -> bool:
-    """Is there something of that name that is not a regular file? A link is what it leads to."""
+    """Return whether the path, links followed, exists and is not a regular file."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Configurations as JSON: plain values, and the package's own kernels, losses and learners.
 
-Parts are told by name, from a closed list: a file can name nothing else, and nothing that it names
-runs code of its own. What has no place in JSON is an object with a "kind":
+They are named, from a closed list: a file can name nothing else, and nothing that it names runs
+code of its own. What has no place in JSON is an object with a "kind":
 
     {"kind": "Gaussian", "bandwidth": 1.0}      a part with its fields
     {"kind": "float", "value": "inf"}           a number that JSON has not

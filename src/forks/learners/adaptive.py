@@ -28,7 +28,7 @@ outputs, whether the largest score is that of a right one; in regression, whethe
 slope is above its recent mean. After an alarm the learner starts anew from the rows since the
 change, at most the buffer.
 
-**Numbers beyond all bounds.** A step that would not be finite is left out; after `most_refused` of
+**Overflow.** A step that would not be finite is left out; after `most_refused` of
 them since the last fit the learner starts anew from the rows that it keeps. Both are counted as
 mends, as are fits without a finite solution, which begin with the prior alone.
 """
@@ -80,7 +80,7 @@ FIT = 1
 
 
 class AdaptiveCount(NamedTuple):
-    """What `counts` holds, in this order."""
+    """Indices into `counts`."""
 
     event: int
     mends: int  # steps left out because they would not have been finite, and fits that failed
@@ -95,8 +95,9 @@ COUNT = AdaptiveCount(*range(len(AdaptiveCount._fields)))
 
 
 class AdaptiveState(NamedTuple):
-    """What learning changes, in place; psi has up to `buffer` kernel values, `linear` features and
-    a bias.
+    """State that learning changes in place.
+
+    psi has up to `buffer` kernel values, `linear` features and a bias.
     """
 
     counts: Annotated[Counter, len(AdaptiveCount._fields)]
@@ -111,7 +112,7 @@ class AdaptiveState(NamedTuple):
 
 
 class AdaptiveRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -206,7 +207,7 @@ class Adaptive(Learner):
 
     @property
     def _unit(self) -> float:
-        """Curvature of the loss at f = 0: alpha is told in multiples of it."""
+        """Curvature of the loss at f = 0: alpha is measured in multiples of it."""
         return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
 
     def begin(self, view: AdaptiveState, rng: np.random.Generator) -> None:
@@ -334,7 +335,7 @@ class Adaptive(Learner):
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is mended
             try:
                 w, B = start.ridge_fit(rows.F, gram, y, h, alpha, one_sided)
-            except np.linalg.LinAlgError:  # numbers beyond all bounds: begin with the prior
+            except np.linalg.LinAlgError:  # numbers that overflow: begin with the prior
                 counts[COUNT.mends] += 1
                 w = np.zeros((rows.F.shape[1], y.shape[1]))
                 B = math.sqrt(alpha) * np.eye(len(w))

@@ -50,7 +50,7 @@ _LARGEST_AT = 3  # in `counts`
 
 
 class BOGDState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 4]  # the event, never raised; mends; n; the largest |alpha_i|
     points: Annotated[Points, "capacity = budget + 1"]
@@ -62,7 +62,7 @@ class BOGDState(NamedTuple):
 
 
 class BOGDRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss

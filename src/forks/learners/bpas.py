@@ -39,7 +39,7 @@ from forks.parts.expansion import (
 
 
 class BPASState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 3]  # the event, never raised; mends; n
     points: Annotated[Points, "capacity = budget + 1"]
@@ -49,7 +49,7 @@ class BPASState(NamedTuple):
 
 
 class BPASRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     budget: int

@@ -35,7 +35,7 @@ from forks.parts.linear import linear_scores, linear_step
 
 
 class FOGDState(NamedTuple):
-    """What learning changes, in place: w only."""
+    """State that learning changes in place: w only."""
 
     counts: Annotated[Counter, 2]  # the event, never raised; mends
     frequencies: Frequencies
@@ -44,7 +44,7 @@ class FOGDState(NamedTuple):
 
 
 class FOGDRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss

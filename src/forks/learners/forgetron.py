@@ -51,7 +51,7 @@ _OLDEST, _MISTAKES = 3, 4  # in `counts`
 
 
 class ForgetronState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 5]  # the event, never raised; mends; n; the oldest of B points; M
     points: Annotated[Points, "capacity = budget + 1"]
@@ -60,7 +60,7 @@ class ForgetronState(NamedTuple):
 
 
 class ForgetronRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     budget: int

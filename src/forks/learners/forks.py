@@ -56,7 +56,7 @@ from forks.parts.stage_one import COUNT, UPDATE, Count, expansion_scores, gradie
 
 
 class FORKSState(NamedTuple):
-    """What rounds change, in place. Vectors of features are zero beyond k."""
+    """State that rounds change in place. Vectors of features are zero beyond k."""
 
     counts: Annotated[Counter, len(Count._fields)]
     steps: Annotated[Counter, "outputs"]  # Newton steps since A was reset
@@ -77,7 +77,7 @@ class FORKSMemory(NamedTuple):
 
 
 class FORKSRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -404,7 +404,7 @@ def _newton_round(rule, state, work, x, y, weight, out):
                 if not _newton_step(rule, state, work, o, gain, q):
                     counts[COUNT.mends] += 1
                     fresh = rule.step_size * weight * slope(rule.loss, 0.0, y[o])
-                    if finite(fresh * fresh * q):  # not the row, but w is beyond all bounds
+                    if finite(fresh * fresh * q):  # not the row, but w has overflowed
                         clear(state.w[o])
 
 
@@ -434,7 +434,7 @@ def _newton_step(rule, state, work, o, gain, q):
 
 @njit
 def _move(state, o, u, amount):
-    """w += amount u, or w = 0 if that is beyond all bounds."""
+    """w += amount u, or w = 0 if that overflows."""
     w, n = state.w[o], u.shape[0]
     if l1_norm(w, n) + abs(amount) * l1_norm(u, n) <= LARGEST:  # false for NaN
         add_multiple(w, u, amount)

@@ -44,7 +44,7 @@ _FULL = 1  # the event
 
 
 class KOGDState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 3]  # the event, which asks for room; mends; n
     points: Points
@@ -53,7 +53,7 @@ class KOGDState(NamedTuple):
 
 
 class KOGDRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -137,7 +137,7 @@ def _step(rule, state, work, x, y, weight, out):
             state.counts[MENDS] += 1
             change = 0.0
             if is_harmless(rule.loss, rule.eta, weight, y[o], square, 1.0):
-                for i in range(n):  # the coefficients are beyond all bounds: start anew
+                for i in range(n):  # the coefficients have overflowed: start anew
                     state.alpha[o, i] = 0.0
                 change = gradient_step(rule.loss, rule.eta, weight, 0.0, y[o], square)
             else:

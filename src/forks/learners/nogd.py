@@ -55,7 +55,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 class NOGDState(NamedTuple):
-    """What learning changes, in place."""
+    """State that learning changes in place."""
 
     counts: Annotated[Counter, len(Count._fields)]
     points: Annotated[Points, "capacity = budget"]  # stage one's points, then landmarks
@@ -66,7 +66,7 @@ class NOGDState(NamedTuple):
 
 
 class NOGDRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -153,7 +153,7 @@ class NOGD(Learner):
         view.Z[:, :k] = Z
         with np.errstate(over="ignore", invalid="ignore"):
             w = view.alpha[:, :n] @ project.T
-        if not np.abs(w).sum() <= LARGEST:  # coefficients beyond all bounds: start anew
+        if not np.abs(w).sum() <= LARGEST:  # coefficients that overflow: start anew
             view.counts[COUNT.mends] += 1
             w = np.zeros_like(w)
         view.w[:, :k] = w

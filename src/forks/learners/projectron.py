@@ -25,7 +25,7 @@ from forks.parts.projection import ProjectedExpansion, learn, split
 
 
 class ProjectronRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     budget: int

@@ -28,7 +28,7 @@ from forks.parts.projection import ProjectedExpansion, learn, split
 
 
 class ProjectronPPRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     budget: int

@@ -83,7 +83,7 @@ _ANSWER_MINUS = -1e-300  # for scores that the authors' code takes for -1: zero 
 
 
 class PROSNKONSState(NamedTuple):
-    """What learning changes, in place. Points [:j] are the dictionary."""
+    """State that learning changes in place. Points [:j] are the dictionary."""
 
     counts: Annotated[Counter, 3]  # the event, which asks for room; mends; j
     points: Points
@@ -98,7 +98,7 @@ class PROSNKONSState(NamedTuple):
 
 
 class PROSNKONSRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -369,7 +369,7 @@ def _start_anew(rule, state, o):
 def _newton_step(rule, state, work, o, gain, fresh):
     """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g.
 
-    A step beyond all bounds is left out; where a new start, with the gain `fresh`, could take it,
+    A step that overflows is left out; where a new start, with the gain `fresh`, could take it,
     the output starts anew.
     """
     j = state.counts[POINTS]

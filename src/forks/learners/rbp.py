@@ -25,7 +25,7 @@ from forks.parts.expansion import (
 
 
 class RBPState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 3]  # the event, never raised; mends, of which it needs none; n
     points: Annotated[Points, "capacity = budget + 1"]
@@ -34,7 +34,7 @@ class RBPState(NamedTuple):
 
 
 class RBPRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     budget: int

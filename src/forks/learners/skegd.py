@@ -37,7 +37,7 @@ from forks.parts.stage_one import COUNT, UPDATE, Count, expansion_scores, gradie
 
 
 class SkeGDState(NamedTuple):
-    """What rounds change, in place."""
+    """State that rounds change in place."""
 
     counts: Annotated[Counter, len(Count._fields)]
     points: Annotated[Points, "capacity = capacity + 1"]  # stage one's, then update points
@@ -56,7 +56,7 @@ class SkeGDMemory(NamedTuple):
 
 
 class SkeGDRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss

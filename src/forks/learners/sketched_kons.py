@@ -64,7 +64,7 @@ _ROUNDING = 1e-13  # of k(x, x): a smaller k(x, x) - phi'Psi M^-1 Psi'phi, or pi
 
 
 class SketchedKONSState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use, members [:m] are the rounds in A."""
+    """State that learning changes in place. Points [:n] and members [:m] are in use."""
 
     counts: Annotated[Counter, 4]  # the event, which asks for room; mends; n; m
     points: Points
@@ -78,7 +78,7 @@ class SketchedKONSState(NamedTuple):
 
 
 class SketchedKONSRule(NamedTuple):
-    """What compiled code needs to know."""
+    """Constants for compiled code."""
 
     kernel: Kernel
     loss: Loss
@@ -212,8 +212,8 @@ def _learn(rule, state, work, k_xx, excess, gain, fresh):
 
     Both move w along A^-1 phi = (phi - Psi u) / ridge, u = M^-1 Psi'phi.
 
-    A step beyond all bounds is left out. Whose fault it is starts anew: w = 0 if the gain `fresh`
-    of a new start would do, A = ridge I if the systems cannot be solved.
+    A step that overflows is left out. Then w = 0 if the gain `fresh` of a new start is
+    finite, and A = ridge I if the systems cannot be solved.
     """
     n, m = state.counts[POINTS], state.counts[_ROUNDS]
     v, half, u = work.v, work.half, work.u

@@ -26,7 +26,7 @@ def factorise_sum(alpha: float, F: Matrix, h: Vector) -> Matrix:
     """Return the Cholesky factor of alpha I + F'diag(h) F, alpha > 0 and h >= 0.
 
     Where rounding leaves the sum indefinite, its factor is that of a QR decomposition, which does
-    not form it; `LinAlgError` if numbers are beyond all bounds.
+    not form it; `LinAlgError` if numbers overflow.
     """
     G = np.sqrt(h)[:, None] * F
     A = np.diag(np.full(F.shape[1], alpha))

@@ -21,7 +21,7 @@ _TINY = 1e-150
 
 
 class Transfer(NamedTuple):
-    """How weights and curvature go from old features to new ones; finite, or beyond all bounds."""
+    """How weights and curvature go from old features to new ones; not finite after overflow."""
 
     fit: Matrix  # w_new = fit w_old
     T: Matrix  # phi_new = T phi_old
@@ -40,7 +40,7 @@ def transfer(old: Matrix, new: Matrix) -> Transfer:
 
 
 def _ridge(F: Matrix, G: Matrix) -> Matrix:
-    """Solve F B = G by ridge regression; not finite if the numbers are beyond all bounds."""
+    """Solve F B = G by ridge regression; not finite if they overflow."""
     gram, right = F.T @ F, F.T @ G
     size = float(np.abs(gram).sum(axis=0).max(initial=0.0))
     if not math.isfinite(size):
@@ -52,7 +52,7 @@ def _ridge(F: Matrix, G: Matrix) -> Matrix:
 def carried_root(root: Matrix, by: Transfer, alpha: float) -> Matrix:
     """Return the root S of A^-1 = S S' (see `forks.linalg.inverse_root`) for the new features.
 
-    Not finite if the numbers are beyond all bounds.
+    Not finite if they overflow.
     """
     # A = U s^-2 U' for S = U s V'; with M M' = T (A - alpha I) T' and the QR factorisation of
     # [sqrt(alpha) I; M'], A_new = R'R has the inverse root R^-1.

@@ -72,7 +72,7 @@ def finite_or_zero(f):
 
 @njit
 def is_mistake(f, y):
-    """Is the answer wrong? A score of zero answers +1."""
+    """Return whether the answer is wrong; a score of zero answers +1."""
     return (f >= 0.0) != (y > 0.0)
 
 

@@ -20,7 +20,7 @@ _DIVERGING = 2.0
 
 @njit
 def is_curved(loss, y, weight, out):
-    """Has any output a curved loss at its score, so that `gradient_step` needs k(x, x)?"""
+    """Return whether any output has a curved loss, so that `gradient_step` needs k(x, x)."""
     for o in range(out.shape[0]):
         if weight * curvature(loss, out[o], y[o]) != 0.0:
             return True
@@ -41,7 +41,7 @@ def gradient_step(loss, eta, weight, f, y, square):
 def is_harmless(loss, eta, weight, y, square, length):
     """Would a learner that starts anew, with a score of zero, take this row's step?
 
-    If so, what was learned is to blame for a step beyond all bounds, else the row is. `length` is
+    If so, a step that overflows is due to what was learned, else to the row. `length` is
     the size of what the step is a multiple of.
     """
     return abs(gradient_step(loss, eta, weight, 0.0, y, square)) * length <= LARGEST

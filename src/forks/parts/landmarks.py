@@ -118,7 +118,7 @@ def _choose_landmarks(
     store_points(Z, map.points)
     K = np.array(kernel_block(kernel, Z, map.points, len(Z)))
     finite = bool(np.isfinite(K).all())
-    if not finite:  # rows beyond all bounds are no landmarks
+    if not finite:  # rows that overflow are no landmarks
         beyond = ~np.isfinite(np.diagonal(K))
         K[beyond], K[:, beyond] = 0.0, 0.0
         K[~np.isfinite(K)] = 0.0  # of a kernel that is not positive definite

@@ -16,7 +16,7 @@ def linear_scores(w, phi, out):
 
 @njit
 def has_loss(loss, y, weight, out):
-    """Has any output a non-zero slope at its score?"""
+    """Return whether any output has a non-zero slope at its score."""
     for o in range(out.shape[0]):
         if weight * slope(loss, out[o], y[o]) != 0.0:
             return True

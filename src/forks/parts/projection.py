@@ -25,7 +25,7 @@ CUT = 1e-10
 
 
 class ProjectionState(NamedTuple):
-    """What learning changes, in place. Points [:n] are in use."""
+    """State that learning changes in place. Points [:n] are in use."""
 
     counts: Annotated[Counter, 3]  # the event, never raised; mends; n
     points: Annotated[Points, "capacity = budget + 1"]
@@ -78,7 +78,7 @@ def learn(rule, state, work, x, inside, outside, amount, may_join):
         if not _add(state.alpha, work.d, n, amount):
             state.counts[MENDS] += 1
             if finite(abs(amount) * l1_norm(work.d, n)):
-                for i in range(n):  # the coefficients are beyond all bounds: start anew
+                for i in range(n):  # the coefficients have overflowed: start anew
                     state.alpha[i] = 0.0
                 _add(state.alpha, work.d, n, amount)
 

@@ -185,7 +185,7 @@ class SketchedLearner(Learner):
                 self._switch(state, random, sketch, x)
             else:
                 self._update(state, random, sketch, x)
-        except (np.linalg.LinAlgError, ValueError):  # SciPy's words for numbers beyond all bounds
+        except (np.linalg.LinAlgError, ValueError):  # SciPy's words for numbers that overflow
             self._begin_again(state, sketch)
             return
         state.counts[COUNT.event] = RESUME  # let compiled code learn from (x, y) in the new map
@@ -255,7 +255,7 @@ class SketchedLearner(Learner):
             state.w[:] = 0.0
 
     def _set_weights(self, state: Any, w: Matrix) -> None:
-        """Set w, output by output, or start anew where it is beyond all bounds."""
+        """Set w, output by output, or start anew where it overflows."""
         bounded = np.abs(w).sum(axis=1) <= LARGEST  # false for NaN
         state.counts[COUNT.mends] += np.count_nonzero(~bounded)
         state.w[:, : w.shape[1]] = np.where(bounded[:, None], w, 0.0)
@@ -275,7 +275,7 @@ def clear_tiny(phi):
 
 @njit
 def update_is_due(rule, counts, lost):
-    """Is this round, which has been counted, an update round?"""
+    """Return whether this round, which has been counted, is an update round."""
     rho = rule.update_cycle
     if rho == 0:
         return False

@@ -19,7 +19,7 @@ from forks.parts.linear import has_loss
 
 
 class Count(NamedTuple):
-    """What `counts` holds, in this order."""
+    """Indices into `counts`."""
 
     event: int  # 0, SWITCH, UPDATE or RESUME
     mends: int  # steps left out because they would not have been finite, and new starts
@@ -70,7 +70,7 @@ def gradient_round(rule, state, work, x, y, weight, out):
             counts[COUNT.mends] += 1
             if not is_harmless(rule.loss, rule.eta, weight, y[o], square, 1.0):
                 return
-            for i in range(n):  # the coefficients are beyond all bounds: start anew
+            for i in range(n):  # the coefficients have overflowed: start anew
                 state.alpha[o, i] = 0.0
             change = gradient_step(rule.loss, rule.eta, weight, 0.0, y[o], square)
         work.change[o] = change

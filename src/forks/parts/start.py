@@ -42,7 +42,7 @@ def ridge_fit(
         B B' = alpha I + F'H F,   w = (B B')^-1 F'H y.
 
     `one_sided`: the loss is the squared hinge of one output, and rows without loss are left out.
-    Raises LinAlgError if numbers beyond all bounds leave no solution.
+    Raises LinAlgError if numbers that overflow leave no solution.
     """
     if one_sided:
         lost = _rows_with_loss(F, gram, targets, alpha / h)

@@ -105,7 +105,7 @@ def open_text(path: PathLike) -> TextFile:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Tell whether an error comes from what is in a file."""
+    """Return whether an error comes from the contents of a file."""
     if isinstance(error, OSError):
         return error.errno is None  # with a number it comes from the system
     return isinstance(error, EOFError | zlib.error | lzma.LZMAError | UnicodeError)

@@ -114,7 +114,7 @@ def _parsed(file: TextFile, lines: dict[int, str], n_features: int) -> Chunk:
 
 
 def _fault(text: str, n_features: int) -> str | None:
-    """Say what is wrong with a row, if anything is."""
+    """Return what is wrong with a row, or None."""
     label, *entries = text.partition("#")[0].split()
     if not math.isfinite(as_number(label)):
         return f"the label {label!r} is not a finite number"
