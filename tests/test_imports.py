@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sysconfig
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,6 @@ def test_import_contracts_hold():
     )
     if result.returncode != 0:
         pytest.fail(f"lint-imports found broken contracts:\n{result.stdout}{result.stderr}")
-
-
-def test_every_learner_is_in_the_contract_of_independence():
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (contract,) = [c for c in contracts["contracts"] if c["type"] == "independence"]
-    files = (ROOT / "src/forks/learners").glob("[!_]*.py")
-    assert set(contract["modules"]) | {"forks.learners.catalogue"} == {
-        f"forks.learners.{file.stem}" for file in files
-    }
 
 
 def test_every_learner_has_an_oracle_of_its_name():

@@ -67,14 +67,9 @@ from forks.parts.expansion import finite_or_zero, is_mistake
 from forks.parts.follower import SHARE, Follower
 from forks.parts.gate import RESIDUAL, Gate, GateRule
 from forks.parts.landmarks import LANDMARKS, LINEAR, WIDTH, LandmarkMap, whole_blocks
-from forks.parts.newton import Newton
-from forks.parts.prior import PriorRule
-from forks.parts.ring import Ring
-from forks.parts.start import StartRule
 from forks.parts.targets import SPREAD, Targets
-from forks.parts.watch import PageRule, Watch
 
-START, PRIOR = StartRule(), PriorRule()
+START, PRIOR = start.StartRule(), prior.PriorRule()
 SMALLEST_BUFFER = START.first
 FIT = 1
 
@@ -95,20 +90,17 @@ COUNT = AdaptiveCount(*range(len(AdaptiveCount._fields)))
 
 
 class AdaptiveState(NamedTuple):
-    """State that learning changes in place.
-
-    psi has up to `buffer` kernel values, `linear` features and a bias.
-    """
+    """State that learning changes in place; psi has at most buffer + linear + 1 features."""
 
     counts: Annotated[Counter, len(AdaptiveCount._fields)]
     alpha: Annotated[Vector, 1]  # factor of the prior
     map: Annotated[LandmarkMap, "capacity = buffer"]
-    newton: Annotated[Newton, "width = padded(buffer + linear + 1)"]
+    newton: Annotated[newton.Newton, "width = padded(buffer + linear + 1)"]
     gate: Gate
     targets: Targets
     follower: Annotated[Follower, "width = padded(buffer + linear + 1)", "capacity = buffer"]
-    watch: Annotated[Watch, "size = buffer"]
-    ring: Annotated[Ring, "size = buffer"]
+    watch: Annotated[watch.Watch, "size = buffer"]
+    ring: Annotated[ring.Ring, "size = buffer"]
 
 
 class AdaptiveRule(NamedTuple):
@@ -116,7 +108,7 @@ class AdaptiveRule(NamedTuple):
 
     kernel: Kernel
     loss: Loss
-    page: PageRule
+    page: watch.PageRule
     gate: GateRule
     classifies: bool
     probabilistic: bool  # is the score a log-odds?
@@ -193,7 +185,7 @@ class Adaptive(Learner):
         classifies = self.tasks != ("regression",)
         reference = float(abs(slope(self.loss, 0.0, 1.0)))
         return {
-            "page": PageRule(),
+            "page": watch.PageRule(),
             "gate": GateRule(classifies, bool(self.robust), reference),
             "classifies": classifies,
             "probabilistic": getattr(self.loss, "probabilistic", False),
@@ -201,18 +193,16 @@ class Adaptive(Learner):
         }
 
     @cached_property
-    def _rule(self) -> AdaptiveRule:
-        rule: AdaptiveRule = self.rule()
-        return rule
+    def _rule(self) -> Any:
+        return self.rule()
 
     @property
     def _unit(self) -> float:
-        """Curvature of the loss at f = 0: alpha is measured in multiples of it."""
+        """Return the curvature of the loss at f = 0, the unit of alpha."""
         return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
 
     def begin(self, view: AdaptiveState, rng: np.random.Generator) -> None:
         """Begin with the prior alone; nothing is drawn."""
-        del rng
         view.map.sizes[LINEAR] = self._linear(view.ring.rows.shape[1])
         view.counts[COUNT.due] = start.next_event(START, 0, self.buffer, self.early)
         view.alpha[0] = self._unit * PRIOR.usual
@@ -256,13 +246,12 @@ class Adaptive(Learner):
         """Return the bounds of the counts, and of the levels that events go by."""
         counts, rule = view.counts, self._rule
         rounds = int(counts[COUNT.rounds])
-        linear = self._linear(view.ring.rows.shape[1])
         return [
             Limit("number of rounds", rounds, 0, MANY),
             Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
             Limit("begin of the means", counts[COUNT.begun], 0, rounds),
             Limit("other counts", counts[COUNT.restarts :], 0, MANY),
-            *landmarks.map_limits(view.map, linear, self.buffer),
+            *landmarks.map_limits(view.map, self._linear(view.ring.rows.shape[1]), self.buffer),
             *gates.gate_limits(rule.gate, view.gate),
             *targets.target_limits(view.targets),
             *followers.follower_limits(view.follower),
@@ -333,12 +322,8 @@ class Adaptive(Learner):
         alpha, h = float(state.alpha[0]), unit * np.maximum(weights, START.least_weight)
         one_sided = rule.classifies and y.shape[1] == 1
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is mended
-            try:
-                w, B = start.ridge_fit(rows.F, gram, y, h, alpha, one_sided)
-            except np.linalg.LinAlgError:  # numbers that overflow: begin with the prior
-                counts[COUNT.mends] += 1
-                w = np.zeros((rows.F.shape[1], y.shape[1]))
-                B = math.sqrt(alpha) * np.eye(len(w))
+            w, B, solved = start.fit_or_prior(rows.F, gram, y, h, alpha, one_sided)
+            counts[COUNT.mends] += not solved
             newton.set_solution(state.newton, w, B, rows.L)
         if rule.follow:
             m = rows.K.shape[1]
@@ -384,8 +369,7 @@ def _step(rule, state, work, x, y, weight, out):
         if rule.restart:
             watch.observe(rule.page, state.watch, t, counted, _is_wrong(rule, state, work, y))
         if rule.follow:
-            x_f = work.centred[:W]
-            followers.follow(state.follower, x_f, work.f, work.second, y, weight)
+            followers.follow(state.follower, work.centred[:W], work.f, work.second, y, weight)
         _learn(rule, state, work, W, y, weight, counted)
         counts[COUNT.rounds] = t + 1
         due = t + 1 >= counts[COUNT.due] or watch.alarmed(rule.page, state.watch)

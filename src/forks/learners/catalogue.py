@@ -2,28 +2,33 @@
 
 A row makes the method's learner for a `Setting`: with the sizes that the FORKS paper gives every
 method for a budget B (a buffer of 2 B for the two-stage methods, rank 0.1 B, 4 B random features'
-frequencies, step size 0.2), as published by the method's own authors.
+frequencies, step size 0.2), as published by the method's own authors. What tests and experiments
+must know of a method beside its learner are fields of its row.
+
+The learners of the rows are what `forks.learners` exports.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 from forks.engine import Learner
-from forks.kernels import Kernel
-from forks.learners.adaptive import SMALLEST_BUFFER, Adaptive
-from forks.learners.bogd import BOGD
-from forks.learners.bpas import BPAS
-from forks.learners.fogd import FOGD
-from forks.learners.forgetron import Forgetron
-from forks.learners.forks import FORKS
-from forks.learners.kogd import KOGD
-from forks.learners.nogd import NOGD
-from forks.learners.projectron import Projectron
-from forks.learners.projectron_pp import ProjectronPP
-from forks.learners.pros_n_kons import PROSNKONS
-from forks.learners.rbp import RBP
-from forks.learners.skegd import SkeGD
-from forks.learners.sketched_kons import SketchedKONS
+from forks.kernels import Gaussian, Kernel
+from forks.learners.adaptive import SMALLEST_BUFFER
+from forks.learners.adaptive import Adaptive as Adaptive
+from forks.learners.bogd import BOGD as BOGD
+from forks.learners.bpas import BPAS as BPAS
+from forks.learners.fogd import FOGD as FOGD
+from forks.learners.forgetron import Forgetron as Forgetron
+from forks.learners.forks import FORKS as FORKS
+from forks.learners.kogd import KOGD as KOGD
+from forks.learners.nogd import NOGD as NOGD
+from forks.learners.projectron import Projectron as Projectron
+from forks.learners.projectron_pp import ProjectronPP as ProjectronPP
+from forks.learners.pros_n_kons import PROSNKONS as PROSNKONS
+from forks.learners.rbp import RBP as RBP
+from forks.learners.skegd import SkeGD as SkeGD
+from forks.learners.sketched_kons import SketchedKONS as SketchedKONS
 from forks.losses import Hinge, Loss
 
 
@@ -41,71 +46,69 @@ class Method(NamedTuple):
 
     name: str
     make: Callable[[Setting], Learner]
-    bounded: bool = True  # does its memory stay bounded on an endless stream?
-    regression: bool = True  # does it take regression losses?
     order: int = 1  # first or second
+    bounded: bool = True  # does its memory stay bounded on an endless stream?
+    two_stages: bool = False  # does it fill a buffer first?
+    has_features: bool = False  # can it show features in which its scores are linear?
+    any_kernel: bool = True  # or only shift-invariant ones?
+    rough: bool = False  # are its errors large where those of others are small?
+
+    @property
+    def regression(self) -> bool:
+        """Does it take regression losses? Those without a loss are for classification."""
+        return hasattr(self.make(Setting(Gaussian())), "loss")
+
+
+def of(learner: type[Learner], **fixed: Any) -> Callable[[Setting], Learner]:
+    """Return what makes a learner with the kernel, loss and budget of a setting, if it has them."""
+    own: Any = learner
+    names = {field.name for field in fields(own)} & {"kernel", "loss", "budget"}
+    return lambda setting: own(**{name: getattr(setting, name) for name in names}, **fixed)
+
+
+def _published(learner: Any) -> Callable[[Setting], Learner]:
+    return lambda s: learner.as_published(
+        kernel=s.kernel, loss=s.loss, budget=s.budget, n_rounds=s.n_rounds
+    )
 
 
 def _adaptive(setting: Setting) -> Adaptive:
     """With its own bandwidth: those of a setting are for rows that are not scaled."""
     own = {"bandwidth": 1.0} if hasattr(setting.kernel, "bandwidth") else {}
-    kernel = setting.kernel._replace(**own)
-    return Adaptive(
-        kernel=kernel, loss=setting.loss, buffer=max(SMALLEST_BUFFER, 2 * setting.budget)
-    )
+    buffer = max(SMALLEST_BUFFER, 2 * setting.budget)
+    return Adaptive(kernel=setting.kernel._replace(**own), loss=setting.loss, buffer=buffer)
 
 
-CATALOGUE = (
-    Method("KOGD", lambda s: KOGD(kernel=s.kernel, loss=s.loss), bounded=False),
-    Method("RBP", lambda s: RBP(kernel=s.kernel, budget=s.budget), regression=False),
-    Method("Forgetron", lambda s: Forgetron(kernel=s.kernel, budget=s.budget), regression=False),
-    Method("Projectron", lambda s: Projectron(kernel=s.kernel, budget=s.budget), regression=False),
-    Method(
-        "Projectron++", lambda s: ProjectronPP(kernel=s.kernel, budget=s.budget), regression=False
-    ),
-    Method("BPA-S", lambda s: BPAS(kernel=s.kernel, budget=s.budget), regression=False),
-    Method("BOGD", lambda s: BOGD(kernel=s.kernel, loss=s.loss, budget=s.budget)),
-    Method(
-        "BOGD non-uniform",
-        lambda s: BOGD(kernel=s.kernel, loss=s.loss, budget=s.budget, removal="weighted"),
-    ),
-    Method("FOGD", lambda s: FOGD(kernel=s.kernel, loss=s.loss, budget=s.budget)),
-    Method(
-        "NOGD",
-        lambda s: NOGD(
-            kernel=s.kernel, loss=s.loss, budget=2 * s.budget, rank=max(1, s.budget // 10)
-        ),
-    ),
-    Method(
-        "SkeGD",
-        lambda s: SkeGD.as_published(
-            kernel=s.kernel, loss=s.loss, budget=s.budget, n_rounds=s.n_rounds
-        ),
-    ),
-    Method(
-        "SKETCHED-KONS",
-        lambda s: SketchedKONS(kernel=s.kernel, loss=s.loss),
-        bounded=False,
-        order=2,
-    ),
-    Method(
-        "PROS-N-KONS", lambda s: PROSNKONS(kernel=s.kernel, loss=s.loss), bounded=False, order=2
-    ),
-    Method(
-        "PROS-N-KONS budgeted",
-        lambda s: PROSNKONS(kernel=s.kernel, loss=s.loss, max_points=s.budget),
-        order=2,
-    ),
-    Method(
-        "FORKS as published",
-        lambda s: FORKS.as_published(
-            kernel=s.kernel, loss=s.loss, budget=s.budget, n_rounds=s.n_rounds
-        ),
-        order=2,
-    ),
-    Method("FORKS", lambda s: FORKS(kernel=s.kernel, loss=s.loss, budget=s.budget), order=2),
+# fmt: off
+CATALOGUE = [
+    Method("KOGD", of(KOGD), bounded=False),
+    Method("RBP", of(RBP)),
+    Method("Forgetron", of(Forgetron)),
+    Method("Projectron", of(Projectron)),
+    Method("Projectron++", of(ProjectronPP)),
+    Method("BPA-S", of(BPAS)),
+    Method("BOGD", of(BOGD), rough=True),
+    Method("BOGD non-uniform", of(BOGD, removal="weighted"), rough=True),
+    Method("FOGD", of(FOGD), has_features=True, any_kernel=False),
+    Method("NOGD", lambda s: of(NOGD, rank=max(1, s.budget // 10))(s._replace(budget=2 * s.budget)),
+           two_stages=True, has_features=True),
+    Method("SkeGD", _published(SkeGD), two_stages=True, has_features=True),
+    Method("SKETCHED-KONS", of(SketchedKONS), order=2, bounded=False),
+    Method("PROS-N-KONS", of(PROSNKONS), order=2, bounded=False, has_features=True),
+    Method("PROS-N-KONS budgeted", lambda s: of(PROSNKONS, max_points=s.budget)(s),
+           order=2, has_features=True),
+    Method("FORKS as published", _published(FORKS), order=2, two_stages=True, has_features=True),
+    Method("FORKS", of(FORKS), order=2, two_stages=True, has_features=True),
     Method("Adaptive", _adaptive, order=2),
-)
+]
+# fmt: on
+
+
+def register(method: Method) -> None:
+    """Add a method of your own to the catalogue of this process."""
+    if any(_plain(known.name) == _plain(method.name) for known in CATALOGUE):
+        raise ValueError(f"there is a method {method.name!r} already")
+    CATALOGUE.append(method)
 
 
 def find(name: str) -> Method:

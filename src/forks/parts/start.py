@@ -5,6 +5,7 @@ and when the buffer is full. Later events come with each doubling of the first o
 that is not below the buffer: after 16, 64, 250, 256, 512, ... rounds with a buffer of 250.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,17 @@ def ridge_fit(
     if not np.isfinite(w).all():
         raise np.linalg.LinAlgError("the solution is not finite")
     return w, B
+
+
+def fit_or_prior(
+    F: Matrix, gram: Matrix, targets: Matrix, h: Vector, alpha: float, one_sided: bool
+) -> tuple[Matrix, Matrix, bool]:
+    """Return the result of `ridge_fit` and True, or the prior alone and False if it has none."""
+    try:
+        return *ridge_fit(F, gram, targets, h, alpha, one_sided), True
+    except np.linalg.LinAlgError:
+        w = np.zeros((F.shape[1], targets.shape[1]))
+        return w, math.sqrt(alpha) * np.eye(len(w)), False
 
 
 def _rows_with_loss(F: Matrix, gram: Matrix, targets: Matrix, ridge: Vector) -> NDArray[np.bool_]:
