@@ -106,6 +106,26 @@ def _failures_in_one_line(missing_file: int) -> Iterator[None]:
         raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
 
 
+def file_option(metavar: str, help: str, **more: Any) -> Any:
+    """Return the description of an option that names a file."""
+    return typer.Option(dir_okay=False, metavar=metavar, help=help, **more)
+
+
+def folder_option(help: str) -> Any:
+    """Return the description of an option that names a folder."""
+    return typer.Option(file_okay=False, metavar="DIR", help=help)
+
+
+def text_option(metavar: str, help: str, *names: str) -> Any:
+    """Return the description of an option with any text; `names` if not that of the parameter."""
+    return typer.Option(*names, metavar=metavar, help=help)
+
+
+def count_option(help: str, *names: str, at_least: int = 1, at_most: int | None = None) -> Any:
+    """Return the description of an option with a whole number."""
+    return typer.Option(*names, min=at_least, max=at_most, help=help)
+
+
 def part_of(options: Any, kind: type) -> dict[str, Any]:
     """Return the options that are fields of the dataclass `kind`, one of the options' bases."""
     return {field.name: getattr(options, field.name) for field in fields(kind)}

@@ -6,22 +6,18 @@ from typing import Annotated
 
 import typer
 
+from forks.cli._app import folder_option, text_option
+
+_ONLY = "A part to measure; again for more. [default: all but endurance, a long one]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of `forks bench`."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and repeats.")] = False
-    only: Annotated[
-        list[str],
-        typer.Option(
-            metavar="PART",
-            help="A part to measure; again for more. [default: all but endurance, a long one]",
-        ),
-    ] = ()  # type: ignore[assignment]
-    output: Annotated[
-        Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for the results.")
-    ] = Path("build/bench")
+    only: Annotated[list[str], text_option("PART", _ONLY)] = ()  # type: ignore[assignment]
+    output: Annotated[Path, folder_option("Folder for the results.")] = Path("build/bench")
 
 
 def bench(options: Options) -> None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from forks.cli._app import count_option, file_option, text_option
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -20,27 +22,20 @@ class Options:
     ]
     methods: Annotated[
         list[str],
-        typer.Option("--method", help="A method to compare; again for more. [default: all]"),
+        text_option("NAME", "A method to compare; again for more. [default: all]", "--method"),
     ] = ()  # type: ignore[assignment]
     budget: Annotated[
-        int | None,
-        typer.Option(min=1, help="Points that a method may keep. [default: 50, large data 100]"),
+        int | None, count_option("Points that a method may keep. [default: 50, large data 100]")
     ] = None
     bandwidth: Annotated[
         float | None,
         typer.Option(min=0.0, help="Of the Gaussian kernel. [default: median distance of rows]"),
     ] = None
-    n_permutations: Annotated[
-        int, typer.Option("--permutations", min=1, help="Orders of the rows.")
-    ] = 20
-    rows: Annotated[int | None, typer.Option(min=1, help="Rows to play. [default: all]")] = None
-    seed: Annotated[int, typer.Option(min=0, help="Seed of orders and methods.")] = 0
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. [default: one per core]")] = (
-        None
-    )
-    output: Annotated[
-        Path | None, typer.Option(dir_okay=False, metavar="FILE", help="JSON file for the runs.")
-    ] = None
+    n_permutations: Annotated[int, count_option("Orders of the rows.", "--permutations")] = 20
+    rows: Annotated[int | None, count_option("Rows to play. [default: all]")] = None
+    seed: Annotated[int, count_option("Seed of orders and methods.", at_least=0)] = 0
+    jobs: Annotated[int | None, count_option("Processes. [default: one per core]")] = None
+    output: Annotated[Path | None, file_option("FILE", "JSON file for the runs.")] = None
 
 
 def compare(options: Options) -> None:

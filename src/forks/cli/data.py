@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from forks.cli._app import folder_option
+
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
@@ -38,10 +40,7 @@ class FetchOptions:
     """Options of `forks data fetch`."""
 
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of data sets.")]
-    folder: Annotated[
-        Path | None,
-        typer.Option(file_okay=False, metavar="DIR", help="[default: the user's cache folder]"),
-    ] = None
+    folder: Annotated[Path | None, folder_option("[default: the user's cache folder]")] = None
 
 
 def fetch_data(options: FetchOptions) -> None:

@@ -4,20 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from forks.cli._app import check_picture
+from forks.cli._app import check_picture, count_option, file_option
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of `forks demo`."""
 
-    rows: Annotated[int, typer.Option(min=1_000, help="Rows of the stream.")] = 200_000
-    seed: Annotated[int, typer.Option(min=0, help="Seed of stream and models.")] = 0
-    picture: Annotated[
-        Path, typer.Option(dir_okay=False, callback=check_picture, help="File to draw to.")
-    ] = Path("forks-demo.png")
+    rows: Annotated[int, count_option("Rows of the stream.", at_least=1_000)] = 200_000
+    seed: Annotated[int, count_option("Seed of stream and models.", at_least=0)] = 0
+    picture: Annotated[Path, file_option("PNG", "File to draw to.", callback=check_picture)] = Path(
+        "forks-demo.png"
+    )
 
 
 def demo(options: Options) -> None:

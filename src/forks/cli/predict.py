@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from forks.cli._app import file_option
 from forks.cli._inputs import FILE, FORMAT, input_of, interrupts
 
 
@@ -15,11 +16,9 @@ class Options:
     """Options of `forks predict`."""
 
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `forks run --save`.")]
-    file: Annotated[str, FILE]
+    path: Annotated[str, FILE]
     format: Annotated[str | None, FORMAT] = None
-    output: Annotated[
-        Path | None, typer.Option(dir_okay=False, metavar="CSV", help="[default: stdout]")
-    ] = None
+    output: Annotated[Path | None, file_option("CSV", "[default: stdout]")] = None
 
 
 def predict(options: Options) -> None:
@@ -29,7 +28,7 @@ def predict(options: Options) -> None:
     text = f"{rows:,} rows"
     if labelled:
         figures = tally.figures(labelled)
-        if isinstance(figures["mistakes"], int):
+        if "mistakes" in figures:
             text += f", {figures['mistakes'] / labelled:.2%} of {labelled:,} labels missed"
         else:  # of a regressor
             text += f", root mean squared error {figures['squared_error'] ** 0.5:.4g}"
@@ -56,7 +55,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
     rows = labelled = 0
     with (
         InputFile(
-            options.file, known=input_of(saved), format=options.format, features=width
+            options.path, known=input_of(saved), format=options.format, features=width
         ) as file,
         nullcontext() if options.output is None else replacing(options.output) as target,
     ):

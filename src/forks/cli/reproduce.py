@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from forks.cli._app import count_option, folder_option
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -22,10 +24,10 @@ class Options:
     quick: Annotated[
         bool, typer.Option("--quick", help="Three permutations, a coarse grid, fewer rows.")
     ] = False
-    output: Annotated[
-        Path, typer.Option(file_okay=False, metavar="DIR", help="Folder for records and report.")
-    ] = Path("build/reproduce")
-    jobs: Annotated[int, typer.Option(min=-1, help="Processes; -1 for one per core.")] = -1
+    output: Annotated[Path, folder_option("Folder for records and report.")] = Path(
+        "build/reproduce"
+    )
+    jobs: Annotated[int, count_option("Processes; -1 for one per core.", at_least=-1)] = -1
 
 
 def reproduce(options: Options) -> None:

@@ -11,23 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._app import check_picture, part_of
+from forks.cli._app import (
+    check_picture,
+    count_option,
+    file_option,
+    folder_option,
+    part_of,
+    text_option,
+)
 from forks.cli._inputs import FILE, FORMAT, input_of, interrupts
 
-
-class Missing(StrEnum):
-    """What an empty cell among numbers means."""
-
-    ERROR = "error"
-    ZERO = "zero"
-
-
-class Task(StrEnum):
-    """What the labels are."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
+_TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
+Missing = StrEnum("Missing", ["ERROR", "ZERO"])
+Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,48 +32,34 @@ class Reading:
 
     format: Annotated[str | None, FORMAT] = None
     label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of the labels. [default: the last]"),
+        str | None, text_option("COLUMN", "Column of the labels. [default: the last]")
     ] = None
     features: Annotated[
-        int | None,
-        typer.Option(min=1, help="Largest index of LIBSVM rows; needed for those from stdin."),
+        int | None, count_option("Largest index of LIBSVM rows; needed for those from stdin.")
     ] = None
     categorical: Annotated[
-        list[str],
-        typer.Option(metavar="COLUMN", help="A column to hash; again for more. Text always is."),
+        list[str], text_option("COLUMN", "A column to hash; again for more. Text always is.")
     ] = ()  # type: ignore[assignment]
-    hash_bits: Annotated[
-        int, typer.Option(min=1, max=24, help="Text is hashed into 2^BITS columns.")
-    ] = 8
+    hash_bits: Annotated[int, count_option("Text is hashed into 2^BITS columns.", at_most=24)] = 8
     missing: Annotated[Missing, typer.Option(help="Empty cells among numbers.")] = Missing.ERROR
-    chunk: Annotated[int, typer.Option(min=1, help="Rows read, and first looked at.")] = 10_000
+    chunk: Annotated[int, count_option("Rows read, and first looked at.")] = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Modelling:
-    """Options that tell the model."""
+    """Options that choose the model."""
 
-    task: Annotated[
-        Task,
-        typer.Option(
-            help="auto: classification if the first labels are text, or at most 20 different "
-            "whole numbers."
-        ),
-    ] = Task.AUTO
+    task: Annotated[Task, typer.Option(help=_TASK)] = Task.AUTO
     classes: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="All labels. [default: those of the first chunk]"),
+        str | None, text_option("A,B,...", "All labels. [default: those of the first chunk]")
     ] = None
     learner: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Any that `forks compare` has. [default: Adaptive]"),
+        str | None, text_option("NAME", "Any that `forks compare` has. [default: Adaptive]")
     ] = None
     settings: Annotated[
-        list[str],
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter; again for more."),
+        list[str], text_option("KEY=VALUE", "A parameter; again for more.", "--set")
     ] = ()  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the learner's draws.")] = 0
+    seed: Annotated[int, count_option("Seed of the learner's draws.", at_least=0)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,19 +67,11 @@ class Keeping:
     """Options of `forks.evaluate.learn`."""
 
     predictions: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, metavar="CSV", help="Predictions, each before its label."),
+        Path | None, file_option("CSV", "Predictions, each before its label.")
     ] = None
-    metrics: Annotated[
-        Path | None, typer.Option(dir_okay=False, metavar="JSONL", help="Records as JSON lines.")
-    ] = None
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(file_okay=False, metavar="DIR", help="Folder for checkpoints."),
-    ] = None
-    every: Annotated[
-        int, typer.Option(min=1, help="Rows between records, and between checkpoints.")
-    ] = 10_000
+    metrics: Annotated[Path | None, file_option("JSONL", "Records as JSON lines.")] = None
+    checkpoint: Annotated[Path | None, folder_option("Folder for checkpoints.")] = None
+    every: Annotated[int, count_option("Rows between records, and between checkpoints.")] = 10_000
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on from the checkpoint, if there is one; else begin."),
@@ -108,18 +82,10 @@ class Keeping:
 class Options(Keeping, Modelling, Reading):
     """Options of `forks run`."""
 
-    file: Annotated[str, FILE]
-    model: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, metavar="FILE", help="Go on with a saved model."),
-    ] = None
-    save: Annotated[
-        Path | None, typer.Option(dir_okay=False, metavar="FILE", help="Write the model here.")
-    ] = None
-    plot: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, metavar="PNG", callback=check_picture, help="A picture."),
-    ] = None
+    path: Annotated[str, FILE]
+    model: Annotated[Path | None, file_option("FILE", "Go on with a saved model.")] = None
+    save: Annotated[Path | None, file_option("FILE", "Write the model here.")] = None
+    plot: Annotated[Path | None, file_option("PNG", "A picture.", callback=check_picture)] = None
 
 
 def run(options: Options) -> None:
@@ -157,7 +123,7 @@ def _learn(options: Options, show: Any) -> Any:
     settings = settings_of(options.settings)
     before = None if options.model is None else read(options.model)
     known = None if before is None else input_of(before)
-    with InputFile(options.file, known=known, **part_of(options, Reading)) as file:
+    with InputFile(options.path, known=known, **part_of(options, Reading)) as file:
         chunks = file.chunks()
         first = next(chunks, None)
         if first is None:

@@ -54,12 +54,12 @@ class Checkpoint:
 
     model: str
     rounds: int
-    mistakes: float
-    mistakes_as_published: float
-    recent_mistake_rate: float
+    mistakes: float = math.nan
+    mistakes_as_published: float = math.nan
+    recent_mistake_rate: float = math.nan
     loss: float
-    absolute_error: float
-    squared_error: float
+    absolute_error: float = math.nan
+    squared_error: float = math.nan
     seconds: float
     compile_seconds: float
     rounds_per_second: float
@@ -129,8 +129,6 @@ class ClassTally:
             "mistakes_as_published": self.as_published,
             "recent_mistake_rate": float(np.mean(self.recent)),
             "loss": self.total_loss,
-            "absolute_error": math.nan,
-            "squared_error": math.nan,
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -170,9 +168,6 @@ class ErrorTally:
     def figures(self, rounds: int) -> dict[str, Any]:
         """Return the figures of a checkpoint."""
         return {
-            "mistakes": math.nan,
-            "mistakes_as_published": math.nan,
-            "recent_mistake_rate": math.nan,
             "loss": self.total_loss,
             "absolute_error": self.absolute / rounds,
             "squared_error": self.squared / rounds,

@@ -6,22 +6,20 @@ engine, without compilation.
 """
 
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from forks.datasets import published_orders, read
-from forks.engine import Counter
 from forks.estimators.bandwidth import median_distance
 from forks.evaluate import LearnerPlayer
 from forks.files import write_atomically
@@ -59,6 +57,14 @@ class Comparison:
     def setting(self) -> Setting:
         """Return what the methods have in common."""
         return Setting(Gaussian(self.bandwidth), self.budget, self.n_rows)
+
+
+class _Data(NamedTuple):
+    """What all runs play; joblib shares large arrays between processes."""
+
+    X: Any
+    y: Any
+    orders: Any  # the published ones
 
 
 def run_compare(
@@ -108,7 +114,8 @@ def run_compare(
     )
     check_kernel(plan.setting().kernel)
     console = Console(highlight=False) if console is None else console
-    runs = list(_played(plan, chosen, jobs or os.cpu_count() or 1, console))
+    rows_and_orders = _Data(X, y, published_orders(data))
+    runs = list(_runs(plan, rows_and_orders, chosen, jobs or os.cpu_count() or 1, console))
     _show(console, plan, chosen, runs, X.shape[1])
     if output is not None:
         _write(output, plan, runs)
@@ -121,86 +128,51 @@ def _median_bandwidth(X: Any, seed: int) -> float:
     return median_distance(X[rows], "euclidean")
 
 
-def _played(
-    plan: Comparison, methods: Sequence[Method], jobs: int, console: Console
+def _runs(
+    plan: Comparison, data: _Data, methods: Sequence[Method], jobs: int, console: Console
 ) -> Iterator[Run]:
-    """Play all runs, and give them as they end, under a progress bar."""
+    """Play all runs, and yield them as they end, under a progress bar."""
     # One permutation of every method first: what one process compiles, the others load.
     tasks = [(m.name, i) for i in range(plan.n_permutations) for m in methods]
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+    pool = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered")
     with progress if console.is_terminal else nullcontext():
         bar = progress.add_task("compiling, if this is the first time", total=len(tasks))
-        for run in _in_parallel(plan, tasks, min(jobs, len(tasks))):
+        for run in pool(delayed(_play)(plan, data, *task) for task in tasks):
             progress.update(bar, advance=1, description=run.method)
             yield run
 
 
-def _in_parallel(plan: Comparison, tasks: Sequence[tuple[str, int]], jobs: int) -> Iterator[Run]:
-    if jobs == 1:
-        player = _Player(plan)
-        yield from (player.play(*task) for task in tasks)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, initializer=_prepare, initargs=(plan,)) as pool:
-        futures: list[Future[Run]] = [pool.submit(_play, *task) for task in tasks]
-        try:
-            yield from (future.result() for future in as_completed(futures))
-        finally:
-            pool.shutdown(cancel_futures=True)
+def _play(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
+    """Play one method on one permutation; a failure becomes its result."""
+    try:
+        return _played(plan, data, name, permutation)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        return Run(method=name, permutation=permutation, failure=reason)
 
 
-class _Player:
-    """Plays runs of one comparison; reads the data once."""
-
-    def __init__(self, plan: Comparison) -> None:
-        self.plan = plan
-        self.X, self.y = read(plan.data)
-        self.published = published_orders(plan.data)
-
-    def play(self, name: str, permutation: int) -> Run:
-        """Play one run; a failure becomes its result."""
-        try:
-            return self._play(find(name), permutation)
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            return Run(method=name, permutation=permutation, failure=reason)
-
-    def _play(self, method: Method, permutation: int) -> Run:
-        order = self._order(permutation)
-        # as an estimator with this random_state draws it
-        seed = np.random.RandomState(self.plan.seed + permutation).randint(2**31 - 1)
-        learner, classes = method.make(self.plan.setting()), np.unique(self.y)
-        player = LearnerPlayer(method.name, learner, seed=seed, classes=classes)
-        player.play(self.X[order], self.y[order])
-        at = player.checkpoint()
-        return Run(
-            method=method.name,
-            permutation=permutation,
-            mistakes=at.mistake_rate,
-            rows_per_second=at.rounds_per_second,
-            stored_points=player.engine.stored_points,
-            state_bytes=player.engine.state_bytes,
-        )
-
-    def _order(self, permutation: int) -> Counter:
-        if permutation < len(self.published):
-            return self.published[permutation][: self.plan.n_rows]
-        rng = np.random.default_rng([self.plan.seed, permutation])
-        return rng.permutation(len(self.y))[: self.plan.n_rows]
-
-
-_player: _Player
-
-
-def _prepare(plan: Comparison) -> None:
-    """Set up a process of the pool."""
-    global _player
-    _player = _Player(plan)
-
-
-def _play(name: str, permutation: int) -> Run:
-    return _player.play(name, permutation)
+def _played(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
+    if permutation < len(data.orders):
+        order = data.orders[permutation]
+    else:
+        order = np.random.default_rng([plan.seed, permutation]).permutation(len(data.y))
+    order = order[: plan.n_rows]
+    # as an estimator with this random_state draws it
+    seed = np.random.RandomState(plan.seed + permutation).randint(2**31 - 1)
+    learner = find(name).make(plan.setting())
+    player = LearnerPlayer(name, learner, seed=seed, classes=np.unique(data.y))
+    player.play(data.X[order], data.y[order])
+    at = player.checkpoint()
+    return Run(
+        method=name,
+        permutation=permutation,
+        mistakes=at.mistake_rate,
+        rows_per_second=at.rounds_per_second,
+        stored_points=player.engine.stored_points,
+        state_bytes=player.engine.state_bytes,
+    )
 
 
 def _show(
