@@ -38,6 +38,8 @@ from forks.engine import (
 from forks.engine.blocks import LANES, exp_minus, fma, load, padded, splat, store
 
 __all__ = [
+    "KERNELS",
+    "METRICS",
     "Gaussian",
     "Kernel",
     "Laplacian",
@@ -133,6 +135,17 @@ class Linear(NamedTuple):
 @kernel_row.register(Linear)
 def _linear_row(kernel, x, points, n, out):
     inner_products(x, points, n, out)
+
+
+# The words that stand for kernels in estimators, on the command line and in files of models; and
+# the distances that bandwidths are multiples of.
+KERNELS: dict[str, Any] = {
+    "rbf": Gaussian,
+    "laplacian": Laplacian,
+    "poly": Polynomial,
+    "linear": Linear,
+}
+METRICS: dict[type, str] = {Gaussian: "euclidean", Laplacian: "manhattan"}
 
 
 @entry

@@ -195,3 +195,18 @@ def _huber_slope(loss, f, y):
 @curvature.register(Huber)
 def _huber_curvature(loss, f, y):
     return 1.0 if abs(f - y) < loss.delta else 0.0
+
+
+# The words that stand for losses, by the kind of problem that they are for.
+LOSSES: dict[str, dict[str, Any]] = {
+    "classification": {
+        "hinge": Hinge,
+        "squared_hinge": SquaredHinge,
+        "logistic": Logistic,
+    },
+    "regression": {
+        "squared_error": SquaredError,
+        "epsilon_insensitive": EpsilonInsensitive,
+        "huber": Huber,
+    },
+}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from forks import kernels, losses
+from forks import losses
 from forks.estimators import (
     FORKSClassifier,
     FORKSRegressor,
@@ -13,7 +13,8 @@ from forks.estimators import (
     OnlineKernelRegressor,
 )
 from forks.estimators.bandwidth import median_distance
-from forks.estimators.parameters import CLASSIFICATION, KERNELS, REGRESSION
+from forks.estimators.parameters import CLASSIFICATION, REGRESSION
+from forks.kernels import KERNELS, METRICS
 from forks.learners.catalogue import Setting, find
 
 _LOOK = 500  # rows whose median distance is the bandwidth
@@ -98,6 +99,6 @@ def _kernel(settings: dict[str, Any], X: Any) -> Any:
     kernel = _chosen("kernel", settings.pop("kernel", "rbf"), KERNELS)
     own = {name: settings.pop(name) for name in kernel._fields if name in settings}
     if "bandwidth" in kernel._fields and "bandwidth" not in own:
-        metric = "manhattan" if isinstance(kernel, kernels.Laplacian) else "euclidean"
+        metric = METRICS.get(type(kernel), "euclidean")
         own["bandwidth"] = median_distance(X[:_LOOK], metric)
     return kernel._replace(**own)

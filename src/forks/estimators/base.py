@@ -18,14 +18,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
 from forks.engine.group import engine_for
 from forks.estimators.bandwidth import MedianRule
-from forks.kernels import Gaussian, Laplacian
+from forks.kernels import METRICS
 from forks.learners import FORKS
 
 Answer = TypeVar("Answer")
 
 logger = logging.getLogger("forks")
-
-_METRICS = {Gaussian: "euclidean", Laplacian: "manhattan"}
 
 
 class MendWarning(UserWarning):
@@ -465,5 +463,5 @@ class AnyLearner:
 
 def median_rule_for(learner: FORKS) -> MedianRule:
     """Make the rule for a learner whose kernel has a bandwidth."""
-    metric = _METRICS.get(type(learner.kernel), "euclidean")
+    metric = METRICS.get(type(learner.kernel), "euclidean")
     return MedianRule.starting(metric, last=learner.sizes().buffer)

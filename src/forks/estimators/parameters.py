@@ -3,25 +3,15 @@
 import numbers
 from typing import Any
 
-from forks import losses
 from forks.engine.checks import whole
 from forks.estimators.bandwidth import MedianRule
 from forks.estimators.base import median_rule_for
-from forks.kernels import Gaussian, Laplacian, Linear, Polynomial
+from forks.kernels import KERNELS
 from forks.learners import FORKS, Adaptive
 from forks.learners.adaptive import SMALLEST_BUFFER
+from forks.losses import LOSSES
 
-KERNELS = {"rbf": Gaussian, "laplacian": Laplacian, "poly": Polynomial, "linear": Linear}
-CLASSIFICATION = {
-    "hinge": losses.Hinge,
-    "squared_hinge": losses.SquaredHinge,
-    "logistic": losses.Logistic,
-}
-REGRESSION = {
-    "squared_error": losses.SquaredError,
-    "epsilon_insensitive": losses.EpsilonInsensitive,
-    "huber": losses.Huber,
-}
+CLASSIFICATION, REGRESSION = LOSSES["classification"], LOSSES["regression"]
 
 # What only the sketched learner has: who names one of these asks for it.
 _SKETCHED = (

@@ -17,17 +17,14 @@ import numpy as np
 
 from forks import kernels, learners, losses
 
-_KERNELS = (kernels.Gaussian, kernels.Laplacian, kernels.Linear, kernels.Polynomial)
-_LOSSES = (
-    losses.EpsilonInsensitive,
-    losses.Hinge,
-    losses.Huber,
-    losses.Logistic,
-    losses.SquaredError,
-    losses.SquaredHinge,
-)
-_LEARNERS = tuple(getattr(learners, name) for name in learners.__all__)
-_PARTS: dict[str, Any] = {part.__name__: part for part in (*_KERNELS, *_LOSSES, *_LEARNERS)}
+_PARTS: dict[str, Any] = {
+    part.__name__: part
+    for part in (
+        *kernels.KERNELS.values(),
+        *(loss for words in losses.LOSSES.values() for loss in words.values()),
+        *(getattr(learners, name) for name in learners.__all__),
+    )
+}
 _WORDS = 624  # of the state of a Mersenne twister
 
 

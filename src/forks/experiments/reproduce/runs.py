@@ -30,13 +30,13 @@ from forks.experiments.reproduce.floored import FlooredGaussian
 from forks.experiments.reproduce.records import Record
 from forks.kernels import Gaussian
 from forks.linalg import TISVD, RandomizedSVD
-from forks.losses import Hinge, Logistic, SquaredHinge
+from forks.losses import LOSSES
 from forks.streams import Chunk, adversarial
 
 _PRESETS = ("as_published", "as_released")
 DONE, FAILED = "done", "failed"
 _DECOMPOSITIONS: dict[str, Any] = {"TISVD": TISVD, "RandomizedSVD": RandomizedSVD}
-_LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic()}
+_LOSSES = LOSSES["classification"]
 _CHUNK = 10_000  # rows of a large stream at a time
 _LAST = 1_000  # rounds that tell what a learner answers in the end
 
@@ -104,7 +104,7 @@ class Run:
             if arguments["loss"] not in _LOSSES:
                 known = ", ".join(_LOSSES)
                 raise ValueError(f"loss must be one of {known}, got {arguments['loss']!r}")
-            arguments["loss"] = _LOSSES[arguments["loss"]]
+            arguments["loss"] = _LOSSES[arguments["loss"]]()
         learner: Learner = (getattr(made, preset) if preset else made)(**arguments)
         return learner
 
