@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from forks.experiments.reproduce.chapters import NAMES
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -15,8 +17,7 @@ class Options:
         str,
         typer.Argument(
             metavar="WHAT",
-            help="table1, adversarial, theta, updates, tisvd, defaults, flights, kuairec, all, or "
-            "a plan file (.toml, .json).",
+            help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json).",
         ),
     ]
     quick: Annotated[
