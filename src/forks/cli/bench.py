@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from forks.experiments.bench import LONG_PARTS, PARTS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -16,7 +18,8 @@ class Options:
         list[str],
         typer.Option(
             metavar="PART",
-            help="A part to measure; again for more. [default: all but endurance, a long one]",
+            help=f"A part to measure; again for more. [default: {', '.join(PARTS)}; "
+            f"long ones: {', '.join(LONG_PARTS)}]",
         ),
     ] = ()  # type: ignore[assignment]
     output: Annotated[
@@ -25,7 +28,7 @@ class Options:
 
 
 def bench(options: Options) -> None:
-    """Measure speed and growth."""
-    from forks.experiments.bench import main as run_bench
+    """Measure speed and growth; goes on where it was stopped."""
+    from forks.experiments.bench.command import run_bench
 
     run_bench(**vars(options))
