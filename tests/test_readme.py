@@ -1,12 +1,12 @@
 """The numbers in the README are those of the committed benchmark run."""
 
-import json
 import re
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from forks.experiments.record import RecordFile
 from forks.learners.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
@@ -23,10 +23,15 @@ ROWS = {  # start of the README's row: names of the records, in the order of the
 }
 
 
+def numbers_of(part):
+    records = RecordFile(ROOT / "docs/results/bench/records.jsonl.xz").read()
+    (numbers,) = [record["numbers"] for record in records if record["experiment"] == part]
+    return numbers
+
+
 @pytest.mark.parametrize("start", ROWS)
 def test_the_table_is_that_of_the_benchmark(start):
-    records = json.loads((ROOT / "docs/results/bench/results.json").read_text())
-    table = [r for r in records if r["part"] in PARTS and r["unit"] in UNITS]
+    table = [n for part in PARTS for n in numbers_of(part) if n["unit"] in UNITS]
     values = {r["name"]: r["value"] for r in table}
     assert len(values) == len(table)  # no two of one name
     (line,) = re.findall(rf"^\| {re.escape(start)}.*$", (ROOT / "README.md").read_text(), re.M)
@@ -37,8 +42,7 @@ def test_the_table_is_that_of_the_benchmark(start):
 
 
 def test_the_table_of_methods_is_that_of_the_benchmark():
-    records = json.loads((ROOT / "docs/results/bench/results.json").read_text())
-    cells = {(r["name"], r["column"]): r["value"] for r in records if r["part"] == "methods"}
+    cells = {(n["name"], n["column"]): n["value"] for n in numbers_of("methods")}
     columns = [
         "cod-rna: rows/s",
         "cod-rna: mistakes, %",

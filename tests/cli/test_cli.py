@@ -71,5 +71,5 @@ def test_help_imports_no_heavy_room():
     code = "import sys; from forks.cli import main; main(['--help'], standalone_mode=False)"
     code += "; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"matplotlib", "numba", "numpy", "scipy", "sklearn", "forks.experiments"}
+    heavy = {"matplotlib", "numba", "numpy", "scipy", "sklearn", "forks.evaluate"}
     assert not heavy & set(done.stdout.split())

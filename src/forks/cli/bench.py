@@ -7,8 +7,12 @@ from typing import Annotated
 import typer
 
 from forks.cli._app import folder_option, text_option
+from forks.experiments.bench import LONG_PARTS, PARTS
 
-_ONLY = "A part to measure; again for more. [default: all but endurance, a long one]"
+_ONLY = (
+    f"A part to measure; again for more. [default: {', '.join(PARTS)}; "
+    f"long ones: {', '.join(LONG_PARTS)}]"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +25,7 @@ class Options:
 
 
 def bench(options: Options) -> None:
-    """Measure speed and growth."""
-    from forks.experiments.bench import main as run_bench
+    """Measure speed and growth; goes on where it was stopped."""
+    from forks.experiments.bench.command import run_bench
 
     run_bench(**vars(options))

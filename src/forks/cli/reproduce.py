@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from forks.cli._app import count_option, folder_option
+from forks.experiments.reproduce.chapters import NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +18,7 @@ class Options:
         str,
         typer.Argument(
             metavar="WHAT",
-            help="table1, adversarial, theta, updates, tisvd, defaults, flights, kuairec, all, or "
-            "a plan file (.toml, .json).",
+            help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json).",
         ),
     ]
     quick: Annotated[

@@ -2,7 +2,7 @@
 
 from forks.experiments.reproduce.agreement import agree, agreement, comparisons, off
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, Printed, printed
-from forks.experiments.reproduce.report import Cell
+from forks.experiments.reproduce.rates import Cell
 
 
 def run(method, bandwidth, mistakes, permutation=0, data="cod-rna"):
@@ -49,7 +49,7 @@ def test_regimes_are_kept_apart():
     }
     assert list(found.elsewhere) == ["driver's sizes", "best width"]
     paragraph, table = agreement(records)
-    assert "0 of 1 printed rates agree; 1 more do" in paragraph.text
+    assert "0 of 1 printed rates agree; 1 more do" in paragraph
     (row,) = table.rows
     assert row[:6] == ["cod-rna", "FORKS", "12.79 ± 0.36", "14.50 ± 0.00 (50)", "+4.74", "no"]
     assert row[6].startswith("driver's sizes: 12.80 ± 0.00 (50) +0.01; best width: 12.90")

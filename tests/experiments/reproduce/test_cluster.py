@@ -7,8 +7,8 @@ pytest.importorskip("distributed", reason="the cluster is Dask's")
 
 from distributed import Client, LocalCluster
 
-from forks.experiments.reproduce.records import RecordFile
-from forks.experiments.reproduce.runner import play_runs
+from forks.experiments.record import RecordFile
+from forks.experiments.reproduce.playing import play_runs
 from forks.experiments.reproduce.runs import Run
 
 

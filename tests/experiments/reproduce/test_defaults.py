@@ -3,19 +3,16 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
-
-from forks.experiments.reproduce.ablation import ablation_table
-from forks.experiments.reproduce.defaults import DEFAULT, VARIANTS, defaults
-from forks.experiments.reproduce.document import to_markdown
-from forks.experiments.reproduce.plans import EXPERIMENTS, FULL, ROWS
-from forks.experiments.reproduce.runs import play
+from forks.experiments.report import to_markdown
+from forks.experiments.reproduce.chapters.defaults import DEFAULT, VARIANTS, plan, tables
+from forks.experiments.reproduce.chapters.table1 import ROWS
+from forks.experiments.reproduce.playing import play
 from forks.learners import Adaptive
 from forks.losses import Hinge
 
 
 def test_every_variant_differs_from_the_default_in_one_thing():
-    runs = list(EXPERIMENTS["defaults"](FULL))
+    runs = list(plan())
     assert len(runs) == 20 * (len(ROWS) + 4) * len(VARIANTS)
     assert len({run.key for run in runs}) == len(runs)
     made = {run.method: run.make_learner() for run in runs}
@@ -28,11 +25,10 @@ def test_every_variant_differs_from_the_default_in_one_thing():
 
 @pytest.mark.needs_data
 def test_a_table_of_means():
-    records = [
-        play(run) for run in defaults(["german"], 2) if run.data == "german" and not run.repeats
-    ]
+    runs = [run for run in plan(2, ["german"]) if run.data == "german" and not run.repeats]
+    records = [play(run) for run in runs]
     assert {record["status"] for record in records} == {"done"}
-    text = to_markdown(ablation_table(records))
+    text = to_markdown(tables(records))
     own = [r["mistakes"] / 10 for r in records if r["method"] == DEFAULT]
     assert f"| {DEFAULT} | {np.mean(own):.2f} ± {np.std(own):.2f} |" in text
     assert np.mean(own) < 27.0  # the majority class has 30

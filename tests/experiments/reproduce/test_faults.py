@@ -5,17 +5,13 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
-
-pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
-
-import numpy as np
 from typer.testing import CliRunner
 
 from forks.cli import main
-from forks.experiments.reproduce import command, plans, runs
-from forks.experiments.reproduce.plans import Effort
+from forks.experiments.reproduce import command, playing
 from forks.experiments.reproduce.runs import Run
 
 OLD = {"key": "k", "experiment": "tisvd", "data": "d", "method": "TISVD", "status": "done"}
@@ -42,8 +38,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def _forget_data():
-    runs._data.cache_clear()
-    runs._orders.cache_clear()
+    playing._data.cache_clear()
+    playing._orders.cache_clear()
 
 
 PLAN = {
@@ -171,12 +167,13 @@ def test_a_damaged_record_is_named_and_left_as_it_was(folder):
 
 
 def test_all_goes_on_without_the_experiment_whose_data_are_missing(folder, monkeypatch):
-    def of_abalone(effort):
+    def of_abalone(**effort):
         return [Run(experiment="theta", data="abalone", method="FORKS, tisvd", learner="FORKS")]
 
-    small = {"theta": of_abalone, "tisvd": plans.decompositions}
-    monkeypatch.setattr(command, "EXPERIMENTS", small)
-    monkeypatch.setattr(command, "QUICK", Effort(updates=(20,)))
+    theta, tisvd = (command.CHAPTERS[name] for name in ("theta", "tisvd"))
+    small = {"theta": theta._replace(plan=of_abalone)}
+    small["tisvd"] = tisvd._replace(quick={"updates": (20,)})
+    monkeypatch.setattr(command, "CHAPTERS", small)
     options = ["--quick", "--output", str(folder / "out"), "--jobs", "1"]
     result = CliRunner().invoke(main, ["reproduce", "all", *options])
     assert result.exit_code == 0, result.output

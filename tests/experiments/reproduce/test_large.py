@@ -10,23 +10,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
+pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 
 from forks.cli import main
 from forks.datasets.flights import ROW, read_flights
-from forks.experiments.reproduce import command, runs
-from forks.experiments.reproduce.document import to_markdown
-from forks.experiments.reproduce.large import flights, kuairec
-from forks.experiments.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort
-from forks.experiments.reproduce.records import RecordFile
-from forks.experiments.reproduce.runs import Run, play
-from forks.experiments.reproduce.trade_off import (
-    LOSSES,
-    draw_trade_off,
-    trade_off_lines,
-    trade_off_points,
-    trade_off_table,
-)
+from forks.experiments.record import RecordFile
+from forks.experiments.report import to_markdown
+from forks.experiments.reproduce import command, playing
+from forks.experiments.reproduce.command import CHAPTERS
+from forks.experiments.reproduce.large import LOSSES, draw, large_csv, points_of, tables
+from forks.experiments.reproduce.playing import play
+from forks.experiments.reproduce.runs import Run
 from forks.kernels import Gaussian
 from forks.learners import FOGD, FORKS
 from forks.losses import SquaredHinge
@@ -34,17 +28,18 @@ from forks_against_oracle import engine_run
 from made_up_kuairec import write_kuairec
 
 HEADER = "date,delay,distance,origin,destination\n"
+flights, kuairec = (CHAPTERS[name].plan for name in ("flights", "kuairec"))
 FORKS_RUN = next(run for run in flights((100,)) if run.method == "FORKS")
-TINY = Effort(budgets=(20,), rows=400)
+TINY = {"budgets": (20,), "rows": 400}
 FEW = ("RBP", "FOGD, B/4", "PROS-N-KONS", "FORKS")  # of each kind one: the others take compiling
 
 
 @pytest.fixture(autouse=True)
 def nothing_prepared():
     """Files of other tests stand elsewhere."""
-    runs._prepared.cache_clear()
+    playing._prepared.cache_clear()
     yield
-    runs._prepared.cache_clear()
+    playing._prepared.cache_clear()
 
 
 def some_flights(n, seed=0):
@@ -65,10 +60,14 @@ def text_of(rows):
     return HEADER + "".join(",".join(map(str, row)) + "\n" for row in cells)
 
 
-def few(plan):
-    return lambda effort: (
-        r for r in plan(effort.budgets, effort.rows) if r.method in FEW and r.permutation == 0
-    )
+def few(name, **quick):
+    """A chapter of some methods and one seed."""
+    whole = CHAPTERS[name].plan
+
+    def plan(**effort):
+        return (r for r in whole(**effort) if r.method in FEW and r.permutation == 0)
+
+    return CHAPTERS[name]._replace(plan=plan, quick=quick)
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def put_flights(folder, text):
 
 
 def test_the_plans_have_the_sizes_of_the_authors_driver():
-    plan = list(EXPERIMENTS["flights"](FULL))
+    plan = list(flights())
     first = [r for r in plan if r.permutation == 0 and not r.method.endswith("step/10")]
     methods = {run.method for run in first}
     assert len(methods) == 10  # nine, and FOGD twice
@@ -114,7 +113,7 @@ def test_the_plans_have_the_sizes_of_the_authors_driver():
         update_cycle=14999,
     )
     assert len({run.arguments["bandwidth"] for run in plan}) == 1
-    plan = list(EXPERIMENTS["kuairec"](FULL))
+    plan = list(kuairec())
     (run,) = [
         run
         for run in plan
@@ -136,7 +135,7 @@ def test_the_plans_have_the_sizes_of_the_authors_driver():
     )
     assert {run.rows for run in plan} == {0}
     assert {run.permutation for run in plan} == {0}
-    quick = list(EXPERIMENTS["kuairec"](QUICK))
+    quick = list(kuairec(**CHAPTERS["kuairec"].quick))
     assert {run.rows for run in quick} == {100_000}
     assert {run.arguments.get("budget") for run in quick if run.method == "RBP"} == {100, 500}
 
@@ -148,7 +147,7 @@ def test_the_plans_have_the_sizes_of_the_authors_driver():
 def test_chunks_are_played_as_one_stream(folder, monkeypatch, method):
     rows = some_flights(1_500)
     put_flights(folder, text_of(rows))
-    monkeypatch.setattr(runs, "_CHUNK", 70)
+    monkeypatch.setattr(playing, "_CHUNK", 70)
     run = next(run for run in flights((20,), rows=1_234) if run.method == method)
     record = play(run)
     assert record["status"] == "done", record
@@ -174,8 +173,8 @@ def test_memory_does_not_grow_with_the_stream(tmp_path, monkeypatch):
     n = 400_000
     path = tmp_path / "many.flights"
     some_flights(n).tofile(path)
-    monkeypatch.setattr(runs, "_prepared", lambda name: lambda c: read_flights(path, chunk=c))
-    monkeypatch.setattr(runs._prepared, "cache_clear", lambda: None, raising=False)
+    monkeypatch.setattr(playing, "_prepared", lambda name: lambda c: read_flights(path, chunk=c))
+    monkeypatch.setattr(playing._prepared, "cache_clear", lambda: None, raising=False)
     record = play(next(run for run in flights((100,), rows=n) if run.method == "FORKS"))
     assert record["n_rows"] == n
     assert 0 < record["resident_bytes_first"] <= record["resident_bytes_peak"]
@@ -226,7 +225,8 @@ def test_fogd_has_the_frequencies_of_its_name():
 
 
 def reproduce(monkeypatch, *arguments):
-    monkeypatch.setattr(command, "QUICK", TINY)
+    for name in ("flights", "kuairec"):
+        monkeypatch.setitem(command.CHAPTERS, name, command.CHAPTERS[name]._replace(quick=TINY))
     return CliRunner().invoke(main, ["reproduce", *map(str, arguments), "--quick", "--jobs", "1"])
 
 
@@ -275,7 +275,8 @@ def test_a_broken_file_is_one_line_and_leaves_the_records(folder, tmp_path, monk
 
 def test_all_leaves_out_what_is_not_there(folder, tmp_path, monkeypatch):
     put_flights(folder, text_of(some_flights(500)))
-    monkeypatch.setattr(command, "EXPERIMENTS", {"kuairec": few(kuairec), "flights": few(flights)})
+    chapters = {name: few(name) for name in ("kuairec", "flights")}
+    monkeypatch.setattr(command, "CHAPTERS", chapters)
     result = reproduce(monkeypatch, "all", "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "kuairec: skipped: data set 'kuairec' needs the files" in result.output
@@ -291,13 +292,13 @@ def reported(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv("FORKS_DATA", str(folder))
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    patch.setattr(command, "QUICK", Effort(budgets=(20, 40), rows=400))
-    patch.setattr(command, "EXPERIMENTS", {"flights": few(flights), "kuairec": few(kuairec)})
+    chapters = {name: few(name, budgets=(20, 40), rows=400) for name in ("flights", "kuairec")}
+    patch.setattr(command, "CHAPTERS", chapters)
     put_flights(folder, text_of(some_flights(500)))
     write_kuairec(folder / "kuairec")
     results = []
     for what in ("flights", "kuairec", "flights"):
-        runs._prepared.cache_clear()
+        playing._prepared.cache_clear()
         arguments = ["reproduce", what, "--quick", "--jobs", "1", "--output", str(folder / "out")]
         results.append(CliRunner().invoke(main, arguments))
     patch.undo()
@@ -317,7 +318,7 @@ def test_a_run_is_played_once(reported):
 def test_the_report_comes_from_the_records_alone(reported, tmp_path):
     out, _ = reported
     records = RecordFile(out / "records.jsonl").read()
-    command.write_report(records, tmp_path, "forks reproduce flights --quick")
+    command.report(records, tmp_path, "forks reproduce flights --quick")
     for name in ("report.md", "flights.csv", "kuairec.csv"):
         assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
     for name in ("flights.png", "kuairec.png"):
@@ -334,7 +335,7 @@ def test_lines_are_the_records(reported):
     out, _ = reported
     records = RecordFile(out / "records.jsonl").read()
     own = [r for r in records if r["experiment"] == "kuairec"]
-    lines = list(csv.DictReader(io.StringIO(trade_off_lines(own, "kuairec"))))
+    lines = list(csv.DictReader(io.StringIO(large_csv(own, "kuairec"))))
     assert len(lines) == len(own) == 12
     for record in own:
         size = record["arguments"].get("budget", record["arguments"].get("buffer", ""))
@@ -347,7 +348,7 @@ def test_lines_are_the_records(reported):
         assert float(line["every"]) == 100.0 * record["mistakes"] / 400
         assert float(line["published"]) == 100.0 * record["mistakes_as_published"] / 400
         assert float(line["seconds"]) == record["seconds"]
-    table = to_markdown(trade_off_table(own))
+    table = to_markdown(tables(own))
     best = min(100.0 * r["mistakes"] / 400 for r in own if r["arguments"].get("loss") == "hinge")
     assert f"**{best:.2f}**" in table
 
@@ -355,7 +356,7 @@ def test_lines_are_the_records(reported):
 def test_the_figure_has_a_curve_for_each_method_and_loss(reported):
     out, _ = reported
     own = [r for r in RecordFile(out / "records.jsonl").read() if r["experiment"] == "flights"]
-    axes = draw_trade_off(own).axes
+    axes = draw(own).axes
     assert len(axes) == 3 * len(LOSSES)
     for axis in axes:
         labels = {line.get_label() for line in axis.lines}
@@ -380,10 +381,10 @@ def test_seeds_are_summed_up(reported):
         {**first, "mistakes": 100, "seconds": 1.0},
         {**first, "mistakes": 140, "seconds": 5.0},
     ]
-    (point,) = trade_off_points([first | {"mistakes": 120, "seconds": 2.0}, *played])
+    (point,) = points_of([first | {"mistakes": 120, "seconds": 2.0}, *played])
     assert (point.seeds, point.every, point.seconds) == (3, 30.0, 2.0)
     assert point.deviation == pytest.approx(100 * np.std([100, 120, 140]) / 400)
-    table = to_markdown(trade_off_table([*played, {**first, "mistakes": 120}]))
+    table = to_markdown(tables([*played, {**first, "mistakes": 120}]))
     assert f"**30.00** ± {point.deviation:.2f}" in table
 
 
@@ -391,8 +392,8 @@ def test_a_quick_run_does_not_hide_a_full_one(reported):
     out, _ = reported
     own = [r for r in RecordFile(out / "records.jsonl").read() if r["experiment"] == "flights"]
     longer = [{**r, "key": r["key"] + "+", "n_rows": 800, "seconds": 9.0} for r in own]
-    text = to_markdown(trade_off_table([*own, *longer]))
+    text = to_markdown(tables([*own, *longer]))
     assert "### 400 rounds, hinge loss" in text
     assert "### 800 rounds, hinge loss" in text
-    line = draw_trade_off([*own, *longer]).axes[0].lines[0]
+    line = draw([*own, *longer]).axes[0].lines[0]
     assert set(line.get_xdata()) == {9.0}

@@ -10,11 +10,9 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
-pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
-
 from forks.cli import main
+from forks.experiments.record import RecordFile
 from forks.experiments.reproduce.plan_file import PlanError, read_plan
-from forks.experiments.reproduce.records import RecordFile
 
 PLAN = """
 [[experiments]]
@@ -51,7 +49,9 @@ def reproduce(path, output):
 
 
 def test_lists_stand_for_all_combinations(folder):
-    runs = read_plan(folder / "plan.toml")
+    plan = read_plan(folder / "plan.toml")
+    assert list(plan) == ["budgets"]
+    runs = plan["budgets"]
     assert len(runs) == 2 * (2 * 2 + 1)
     assert {run.method for run in runs} == {
         "RBP, budget 10, bandwidth 1.0",
@@ -96,17 +96,21 @@ def test_a_plan_is_played_once_and_has_its_chapter(folder):
         ('"RBP"', '"RBP.init"', "method 1: learner must be one of forks.learners, got 'RBP.init'"),
         ("rank = 5", "colour = 5", "method 2: NOGD.__init__() got an unexpected keyword"),
         ("rank = 5", "rank = 50", "method 2: rank must be at most the budget"),
-        ("squared_hinge", "steep", "method 2: loss must be one of hinge"),
+        ("squared_hinge", "steep", "method 2: loss must be one of 'hinge'"),
         ('"rows.libsvm"', '"iris"', "(budgets): 'iris' is neither a file nor one of german"),
         ('"rows.libsvm"', "3", "data must be a name or a path, got 3"),
         ('"rows.libsvm"', "[]", "data must not be empty"),
-        ("permutations = 2", "permutations = 0", "permutations must be an integer of at least 1"),
+        (
+            "permutations = 2",
+            "permutations = 0",
+            "(budgets): permutations must be at least 1, got 0",
+        ),
         ("rows = 200", "row = 200", "'row' is none of data, methods, name, permutations, rows"),
         ('name = "budgets"', 'name = "theta"', "the name 'theta' is that of one of the paper's"),
         ('name = "budgets"', "", "experiment 1: name must be text, got None"),
         ("[10, 20]", "[10, 10]", "method 1: there are two methods 'RBP, budget 10, bandwidth 1.0'"),
-        ("learner", "learner = ", "plan.toml cannot be read"),
-        ("experiments", "trials", "the file: 'trials' is none of experiments"),
+        ("learner", "learner = ", "plan.toml: cannot be read"),
+        ("experiments", "trials", "plan.toml: 'trials' is none of experiments"),
     ],
 )
 def test_a_fault_is_one_line_that_names_file_and_entry(folder, old, new, told):
@@ -134,6 +138,6 @@ def test_the_example_of_the_documentation_is_a_plan(tmp_path):
     (example,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
     (tmp_path / "plan.toml").write_text(example)
     (tmp_path / "my-rows.csv").write_text("a,label\n1,0\n2,1\n")
-    runs = read_plan(tmp_path / "plan.toml")
+    (runs,) = read_plan(tmp_path / "plan.toml").values()
     assert len(runs) == 2 * 5 * 3
     assert {run.rows for run in runs} == {1000}

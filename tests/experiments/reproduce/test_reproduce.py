@@ -1,29 +1,34 @@
 """Runs, records, plans and the report of `forks reproduce`."""
 
 import csv
+import inspect
 import json
-import lzma
 import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("forks.experiments.reproduce.figures", reason="the report needs matplotlib")
+pytest.importorskip("matplotlib", reason="the report draws with matplotlib")
 
 from forks.cli import main
 from forks.datasets import load, permutations
-from forks.experiments.reproduce import command, plans
+from forks.evaluate import is_mistake
+from forks.experiments.record import RecordFile
+from forks.experiments.reproduce import chapters, command
+from forks.experiments.reproduce.chapters import NAMES
+from forks.experiments.reproduce.chapters.table1 import ROWS
+from forks.experiments.reproduce.command import CHAPTERS
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, FLOORED, plain_name, printed
-from forks.experiments.reproduce.plans import EXPERIMENTS, FULL, QUICK, Effort
-from forks.experiments.reproduce.records import RecordFile
-from forks.experiments.reproduce.report import as_published, every_round, lines
-from forks.experiments.reproduce.runner import missing_runs, play_runs
-from forks.experiments.reproduce.runs import Run, play
+from forks.experiments.reproduce.playing import missing_runs, play, play_runs
+from forks.experiments.reproduce.rates import as_published, every_round, lines
+from forks.experiments.reproduce.runs import Run
 from forks.kernels import Gaussian, kernel_block
 from forks.learners import FORKS, NOGD, RBP
 from forks.losses import SquaredHinge
@@ -53,8 +58,8 @@ NOGD_RUN = Run(
 def test_runs_that_are_told_alike_are_the_same():
     again = Run(**{**RBP_RUN.__dict__, "arguments": {"bandwidth": 8.0, "budget": 50}})
     assert again.key == RBP_RUN.key
-    keys = {run.key for name in EXPERIMENTS for run in EXPERIMENTS[name](QUICK)}
-    assert len(keys) == sum(len(list(EXPERIMENTS[name](QUICK))) for name in EXPERIMENTS)
+    runs = [run for chapter in CHAPTERS.values() for run in chapter.plan(**chapter.quick)]
+    assert len({run.key for run in runs}) == len(runs)
 
 
 def test_learners_are_made_from_their_names():
@@ -65,9 +70,9 @@ def test_learners_are_made_from_their_names():
     )
     expected = FORKS.as_released(kernel=Gaussian(2.0), loss=SquaredHinge(), rank=3)
     assert run.make_learner() == expected
-    for name in EXPERIMENTS:
-        for run in EXPERIMENTS[name](QUICK):
-            if name != "tisvd":
+    for chapter in CHAPTERS.values():
+        for run in chapter.plan(**chapter.quick):
+            if run.needs_data:
                 run.make_learner()
 
 
@@ -88,7 +93,7 @@ def test_a_record_has_both_counts():
     order = permutations("german")[2]
     learner = NOGD(kernel=Gaussian(8.0), budget=100, rank=5)
     scores, engine = engine_run(learner, X[order], y[order], seed=2)
-    wrong = (scores >= 0.0) != (y[order] > 0.0)
+    wrong = is_mistake(scores, y[order])
     rounds = learner.rounds_since_switch(engine.memory)
     assert record["status"] == "done"
     assert record["mistakes"] == wrong.sum()
@@ -116,63 +121,19 @@ def test_a_failing_run_is_a_record_with_a_reason(changes, reason):
     assert reason in record["reason"]
 
 
-def told(**fields):
-    """A record, as far as every one has it."""
-    names = ("key", "experiment", "data", "method", "status")
-    return {**dict.fromkeys(names, ""), **fields}
-
-
 # ---- records ---------------------------------------------------------------------------------
-
-
-def test_records_are_read_as_they_were_appended(tmp_path):
-    file = RecordFile(tmp_path / "new" / "records.jsonl")
-    assert file.read() == []
-    for record in (told(a=1), told(b="ö\n")):
-        file.append(record)
-    assert file.read() == [told(a=1), told(b="ö\n")]
-
-
-def test_a_line_that_a_crash_has_cut_off_is_dropped(tmp_path):
-    file = RecordFile(tmp_path / "records.jsonl")
-    file.append(told(a=1))
-    with file.path.open("ab") as out:
-        out.write(b'{"a": 2, "b')
-    assert file.read() == [told(a=1)]
-    file.drop_cut_off_line()
-    file.append(told(a=3))
-    assert file.read() == [told(a=1), told(a=3)]
-
-
-@pytest.mark.parametrize("line", ["{", "[1]", "nonsense", '{"key": "a"}'])
-def test_a_damaged_line_is_named(tmp_path, line):
-    path = tmp_path / "records.jsonl"
-    path.write_text(f"{json.dumps(told(a=1))}\n{line}\n{json.dumps(told(a=2))}\n")
-    with pytest.raises(ValueError, match=r"records.jsonl, line 2: not a record"):
-        RecordFile(path).read()
-
-
-def test_compressed_records_are_read_and_left_alone(tmp_path):
-    path = tmp_path / "records.jsonl.xz"
-    path.write_bytes(lzma.compress(json.dumps(told(a=1)).encode() + b"\n"))
-    assert RecordFile(path).read() == [told(a=1)]
-    with pytest.raises(ValueError, match=r"records.jsonl.xz is compressed"):
-        RecordFile(path).append(told(a=2))
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"records.jsonl.xz is not an xz file, or is damaged"):
-        RecordFile(path).read()
 
 
 @pytest.mark.needs_data
 def test_a_killed_run_ends_with_the_same_records(tmp_path):
-    runs = list(EXPERIMENTS["adversarial"](Effort(permutations=2)))[::2]
+    runs = list(CHAPTERS["adversarial"].plan(permutations=2))[::2]
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     expected = list(play_runs(runs, whole, jobs=1))
     script = (
         "import sys; from pathlib import Path\n"
-        "from forks.experiments.reproduce.plans import EXPERIMENTS, Effort\n"
-        "from forks.experiments.reproduce.runner import play_runs\n"
-        "runs = list(EXPERIMENTS['adversarial'](Effort(permutations=2)))[::2]\n"
+        "from forks.experiments.reproduce.chapters.adversarial import plan\n"
+        "from forks.experiments.reproduce.playing import play_runs\n"
+        "runs = list(plan(permutations=2))[::2]\n"
         "list(play_runs(runs, Path(sys.argv[1]), jobs=1))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script, str(killed)])
@@ -206,7 +167,7 @@ def test_runs_that_failed_are_played_again():
 
 
 def test_the_plans_have_what_the_paper_has():
-    table = list(EXPERIMENTS["table1"](FULL))
+    table = list(CHAPTERS["table1"].plan())
     grid = {2.0**p for p in np.arange(-5, 7.5, 0.5)}
     of_text = [run for run in table if run.method == plain_name(run.method)]
     assert len(of_text) == 6 * 20 * (9 * 25 + 2)  # 50 is not in the grid
@@ -217,7 +178,7 @@ def test_the_plans_have_what_the_paper_has():
     assert wide == {"SkeGD", "FORKS"}
     for run in table:
         assert printed(run.method, run.data) is not None
-    for run in EXPERIMENTS["adversarial"](FULL):
+    for run in CHAPTERS["adversarial"].plan():
         assert printed(run.method, run.data, run.repeats) is not None
     assert printed("FORKS", "german") == (26.425, 0.562, 0.008)
     assert printed("FORKS", "german", 20).rate == 2.960
@@ -227,35 +188,45 @@ def test_the_plans_have_what_the_paper_has():
 @pytest.mark.needs_data
 def test_the_plans_know_the_data():
     for name in ("german", "svmguide3", "spambase"):
-        assert plans.ROWS[name] == len(load(name)[1])
+        assert ROWS[name] == len(load(name)[1])
 
 
 # ---- the report ------------------------------------------------------------------------------
 
-TINY = Effort(
-    permutations=2,
-    powers=(3.0, 6.0),
-    thetas=(0.05,),
-    updates=(150,),
-    sketch_sizes=(60,),
-    repeats=1,
-)
+TINY = {
+    "table1": {"permutations": 2, "bandwidths": (8.0, 64.0)},
+    "adversarial": {"permutations": 2},
+    "theta": {"permutations": 2, "thetas": (0.05,)},
+    "updates": {"repeats": 1, "sketch_sizes": (60,)},
+    "tisvd": {"updates": (150,)},
+}
+
+
+def shortened(run):
+    """The run on small data, or None."""
+    if run.experiment == "table1":
+        return run if ROWS[run.data] < 5_000 else None
+    if run.experiment == "adversarial":
+        return run if run.data == "german" else None
+    rows = {"theta": 5_000, "updates": 3_000}.get(run.experiment, run.rows)
+    return replace(run, rows=rows)
+
+
+def small(name):
+    whole = CHAPTERS[name].plan
+
+    def plan(**effort):
+        return filter(None, map(shortened, whole(**effort)))
+
+    return CHAPTERS[name]._replace(plan=plan, quick=TINY[name])
 
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory):
     """Small data sets only, cod-rna's first rows for theta."""
     folder = tmp_path_factory.mktemp("reproduce")
-    small = {
-        "table1": lambda effort: (r for r in plans.table_1(effort) if plans.ROWS[r.data] < 5_000),
-        "adversarial": lambda e: (r for r in plans.adversarial_game(e) if r.data == "german"),
-        "theta": lambda e: (Run(**{**r.__dict__, "rows": 5_000}) for r in plans.theta(e)),
-        "updates": lambda e: (Run(**{**r.__dict__, "rows": 3_000}) for r in plans.update_times(e)),
-        "tisvd": plans.decompositions,
-    }
     patch = pytest.MonkeyPatch()
-    patch.setattr(command, "EXPERIMENTS", small)
-    patch.setattr(command, "QUICK", TINY)
+    patch.setattr(command, "CHAPTERS", {name: small(name) for name in TINY})
     result = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--output", str(folder)])
     again = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--output", str(folder)])
     patch.undo()
@@ -277,7 +248,7 @@ def test_everything_is_played_once(reproduced):
 def test_the_report_comes_from_the_records_alone(reproduced, tmp_path):
     folder, _, _ = reproduced
     records = RecordFile(folder / "records.jsonl").read()
-    command.write_report(records, tmp_path, "forks reproduce all --quick")
+    command.report(records, tmp_path, "forks reproduce all --quick")
     for name in ("report.md", "table1.csv", "adversarial.csv"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
     text = (folder / "report.md").read_text()
@@ -320,15 +291,45 @@ def test_failed_runs_stand_in_the_report(tmp_path):
     good = {"key": "a", "status": "done", "experiment": "tisvd", "method": "TISVD", "data": "d"}
     good |= {"arguments": {"updates": 5}, "n_rows": 5, "seconds": 1.0, "error": 0.0}
     bad = {**good, "key": "b", "status": "failed", "reason": "no luck"}
-    command.write_report([good, bad], tmp_path, "forks reproduce tisvd")
+    command.report([good, bad], tmp_path, "forks reproduce tisvd")
     assert "- failed: TISVD on d: no luck" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_is_complete(name):
+    chapter = CHAPTERS[name]
+    inspect.signature(chapter.plan).bind(**chapter.quick)
+    title, _, text = chapter.doc.partition("\n")
+    assert title.endswith(".")
+    assert text.strip()
+    assert next(iter(chapter.plan(**chapter.quick))).experiment == name
+
+
+def test_every_file_of_a_chapter_is_listed():
+    files = Path(chapters.__file__).parent.glob("[!_]*.py")
+    assert {file.stem for file in files} == set(NAMES)
+
+
+def test_an_experiment_is_one_file_and_one_line(monkeypatch, tmp_path):
+    """As CONTRIBUTING says: here the file is outside the package, and the line a patch."""
+    source = Path(chapters.__file__).with_name("tisvd.py").read_text()
+    source = source.replace('"tisvd"', '"mine"').replace("TISVD against", "Mine against")
+    (tmp_path / "mine.py").write_text(source)
+    monkeypatch.setattr(chapters, "__path__", [*chapters.__path__, str(tmp_path)])
+    made = chapters.chapter("mine")
+    monkeypatch.delitem(sys.modules, "forks.experiments.reproduce.chapters.mine")
+    monkeypatch.setattr(command, "CHAPTERS", {"mine": made._replace(quick={"updates": (20,)})})
+    command.run_reproduce("mine", quick=True, output=tmp_path / "out", jobs=1)
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "## Mine against the randomised SVD" in text
+    assert "![Mine against the randomised SVD](mine.png)" in text
 
 
 @pytest.mark.parametrize("what", ["table9", ""])
 def test_an_unknown_experiment_is_named(what):
     result = CliRunner().invoke(main, ["reproduce", what])
     assert result.exit_code == 2
-    assert f"WHAT must be one of {', '.join(EXPERIMENTS)}, all, or a plan file" in result.output
+    assert f"WHAT must be one of {', '.join(NAMES)}, all, or a plan file" in result.output
 
 
 @pytest.mark.needs_data

@@ -1,5 +1,6 @@
-"""What the parts share: the stream, the settings of the paper, and the oracle of FORKS."""
+"""What the parts share: streams, the settings of the paper, and the oracle of FORKS."""
 
+from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,16 +9,21 @@ import numpy as np
 
 from forks import oracles
 from forks.datasets import load
-from forks.engine import Engine, Matrix, Vector
+from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
-from forks.experiments.bench._record import Missing
+from forks.evaluate import LearnerPlayer
+from forks.experiments.bench._timing import Timed
+from forks.experiments.record import Missing
+from forks.experiments.resident import resident_bytes
 from forks.kernels import Gaussian
 from forks.learners import FORKS
+from forks.learners.catalogue import Setting
 from forks.learners.forks import memory_of
 from forks.linalg import SJLT
 
 KERNEL = Gaussian(50.0)
 SEED = 0
+SIGNS = np.array([-1.0, 1.0])  # the classes
 
 
 class Stream(NamedTuple):
@@ -29,6 +35,9 @@ class Stream(NamedTuple):
     def first(self, n: int) -> "Stream":
         return Stream(self.X[:n], self.y[:n])
 
+    def ordered(self, order: Any) -> "Stream":
+        return Stream(np.ascontiguousarray(self.X[order]), np.ascontiguousarray(self.y[order]))
+
     @property
     def targets(self) -> Matrix:
         """Labels as an engine takes them."""
@@ -36,21 +45,29 @@ class Stream(NamedTuple):
 
 
 @cache
-def shuffled(name: str) -> Stream:
-    """A data set in a random order, always the same; in some files classes follow each other."""
+def data_set(name: str) -> Stream:
+    """Return a data set in the order of its file."""
     try:
-        X, y = load(name)
+        return Stream(*load(name))
     except FileNotFoundError as error:
         raise Missing(
             f"the data set {name} is not at hand: set FORKS_DATA to the folder that has it"
         ) from error
-    order = np.random.default_rng(SEED).permutation(len(y))
-    return Stream(np.ascontiguousarray(X[order]), y[order])
 
 
-def cod_rna() -> Stream:
-    """cod-rna, which most parts measure with."""
-    return shuffled("cod-rna")
+@cache
+def shuffled(name: str) -> Stream:
+    """Return a data set in a random order, always the same; some files are sorted by class."""
+    stream = data_set(name)
+    return stream.ordered(np.random.default_rng(SEED).permutation(len(stream.y)))
+
+
+def paper_settings(rows: int) -> Iterator[tuple[str, Stream, Setting, dict[str, Any]]]:
+    """Two data sets with the budgets of the paper and the bandwidths of the authors' code."""
+    for name, kernel, budget in (("cod-rna", KERNEL, 100), ("spambase", Gaussian(8.0), 50)):
+        stream = shuffled(name).first(rows)
+        about = {"data": name, "rows": len(stream.y), "kernel": str(kernel), "budget": budget}
+        yield name, stream, Setting(kernel, budget, len(stream.y)), about
 
 
 def published(n_rounds: int, **changes: Any) -> FORKS:
@@ -63,12 +80,26 @@ def released(**changes: Any) -> FORKS:
     return FORKS.as_released(kernel=KERNEL, **changes)
 
 
-def settings_of(learner: FORKS) -> dict[str, Any]:
-    return {"kernel": str(learner.kernel), **learner.sizes()._asdict()}
+def settings_of(learner: FORKS, **others: Any) -> dict[str, Any]:
+    return {"kernel": str(learner.kernel), **learner.sizes()._asdict(), **others}
 
 
-def new_engine(learner: FORKS, n_features: int, seed: int = SEED) -> Engine:
-    return Engine(learner, n_features, 1, np.random.default_rng(seed))
+def new_engine(learner: Learner, n_features: int) -> Engine:
+    return Engine(learner, n_features, 1, np.random.default_rng(SEED))
+
+
+def a_pass(learner: Learner, stream: Stream) -> Timed:
+    """Play a stream with a new learner; the result are its scores."""
+    player = LearnerPlayer(type(learner).__name__, learner, seed=SEED)
+    scores = player.play(*stream).scores
+    return Timed(player.clock.seconds, scores)
+
+
+def resident_megabytes() -> float:
+    megabytes = resident_bytes() / 1e6
+    if megabytes == 0.0:
+        raise Missing("resident memory is read from /proc, which this system lacks")
+    return megabytes
 
 
 def oracle_run(learner: FORKS, stream: Stream, **watching: Any) -> oracles.ForksResult:

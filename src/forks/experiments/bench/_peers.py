@@ -1,23 +1,41 @@
-"""Models of scikit-learn as streams are played with them: in batches."""
+"""Linear models of scikit-learn on explicit features: a stream is played in batches."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import SGDClassifier
 
 from forks.engine import Matrix, Vector
+from forks.evaluate.players import PartialFitPlayer
+from forks.experiments.bench._data import SEED, SIGNS, Stream
+from forks.experiments.bench._timing import Timed
 
 BATCH = 100
 
 
-def in_batches(
-    X: Matrix, y: Vector, features: Any, model: Any, score: str, **learning: Any
-) -> Vector:
-    """Transform, predict and learn a batch at a time; give the scores, 0 in the first batch."""
-    scores = np.zeros(len(y))
+class FeaturePlayer(PartialFitPlayer):
+    """A model on features that are made once for predicting and learning."""
+
+    def __init__(self, features: Any, model: Any, **options: Any) -> None:
+        super().__init__(type(model).__name__, model, **options)
+        self.features = features
+
+    def _play(self, rows: Any) -> tuple[Any, Any, np.ndarray]:
+        return super()._play(rows._replace(X=self.features.transform(rows.X)))
+
+
+def in_batches(player: FeaturePlayer, X: Matrix, y: Vector) -> Timed:
+    """Predict and learn a batch at a time; the result are scores or answers, 0 in the first."""
+    results: list[Any] = []
     for t in range(0, len(y), BATCH):
-        batch = slice(t, t + BATCH)
-        phi = features.transform(X[batch])
-        if t:
-            scores[batch] = getattr(model, score)(phi)
-        model.partial_fit(phi, y[batch], **learning)
-    return scores
+        played = player.play(X[t : t + BATCH], y[t : t + BATCH])
+        results.append(played.scores if player.classifies else played.answers)
+    return Timed(player.clock.seconds, np.concatenate(results))
+
+
+def random_features(stream: Stream, n_components: int, gamma: float = 1.0) -> Timed:
+    """Play random Fourier features of a Gaussian kernel, and a linear model with the hinge loss."""
+    sampler = RBFSampler(gamma=gamma, n_components=n_components, random_state=SEED)
+    model = SGDClassifier(loss="hinge", random_state=SEED)
+    return in_batches(FeaturePlayer(sampler.fit(stream.X[:1]), model, classes=SIGNS), *stream)

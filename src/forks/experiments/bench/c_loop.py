@@ -1,21 +1,25 @@
-"""The regular round against the same round written in C by hand."""
+"""The regular round against C.
+
+The same rounds over the same rows from the same trained state: as published, without projection and
+updates. The C loop is `regular_round.c`, compiled for this machine with fast-math.
+"""
 
 import ctypes
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from forks.engine import Vector
-from forks.experiments.bench._clock import best_times
-from forks.experiments.bench._data import Stream, new_engine, published, settings_of
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Missing, Record
+from forks.experiments.bench._data import Stream, new_engine, published, settings_of, shuffled
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import Timed, best_times, timed
+from forks.experiments.record import Missing
 from forks.learners import FORKS
 from forks.learners.forks import memory_of
 from forks.parts.stage_one import COUNT
@@ -24,9 +28,9 @@ _FLAGS = ("-O3", "-march=native", "-ffast-math")
 _SAME = 1e-6  # relative: rounding differs, decisions must not
 
 
-def measure(effort: Effort) -> Iterator[Record]:
+def measure(rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
     """Time Engine.learn and the C loop over the same rows, from the same trained state."""
-    stream = effort.data().first(effort.rows)
+    stream = shuffled("cod-rna").first(rows)
     n = len(stream.y)
     learner = published(n, projection="none", update_cycle=0)
     trained = new_engine(learner, stream.X.shape[1])
@@ -36,34 +40,29 @@ def measure(effort: Effort) -> Iterator[Record]:
     if memory_of(start).hot.counts[COUNT.stage] == 0:
         raise Missing("the stream ends in stage one")
 
-    def ours() -> Callable[[], Vector]:
+    def ours() -> Timed:
         trained.memory = start.copy()
-        return lambda: trained.learn(stream.X, targets)[:, 0]
+        return timed(lambda: trained.learn(stream.X, targets)[:, 0])
 
     with tempfile.TemporaryDirectory() as folder:
         rounds = _compiled(Path(folder))
 
-        def theirs() -> Callable[[], Vector]:
+        def theirs() -> Timed:
             return _c_rounds(rounds, learner, memory_of(start).hot, stream)
 
-        scores, c_scores = ours()(), theirs()()
+        scores, c_scores = ours().result, theirs().result
         worst = float(np.max(np.abs(scores - c_scores) / np.maximum(1.0, np.abs(c_scores))))
         if not worst <= _SAME:
             raise Missing(f"the C loop gives other scores: relative difference {worst:.1e}")
-        timed = best_times({"ours": ours, "C": theirs}, effort.repeats)
-    settings = {**settings_of(learner), "n_rows": n, "flags": " ".join(_FLAGS)}
-    lost = 100.0 * float(np.mean(stream.y * scores < 1.0))
-    for name, key in (("FORKS, regular rounds", "ours"), ("C loop by hand", "C")):
-        value = 1e6 * timed[key].seconds / n
-        yield Record(name=name, value=value, unit="µs per row", settings=settings)
-    yield Record(
-        name="FORKS against the C loop",
-        value=timed["ours"].seconds / timed["C"].seconds,
-        unit="times the time",
-        settings=settings,
-    )
-    yield Record(name="rounds with a Newton step", value=lost, unit="%", settings=settings)
-    yield Record(name="largest relative difference of a score", value=worst, settings=settings)
+        times = best_times({"FORKS, regular rounds": ours, "C loop by hand": theirs}, repeats)
+    settings = settings_of(learner, n_rows=n, flags=" ".join(_FLAGS))
+    for name, one in times.items():
+        yield Number(name, 1e6 * one.seconds / n, "µs per row", settings)
+    forks, by_hand = (one.seconds for one in times.values())
+    yield Number("FORKS against the C loop", forks / by_hand, "times the time", settings)
+    steps = 100.0 * float(np.mean(stream.y * scores < 1.0))
+    yield Number("rounds with a Newton step", steps, "%", settings)
+    yield Number("largest relative difference of a score", worst, settings=settings)
 
 
 def _compiled(folder: Path) -> Any:
@@ -89,7 +88,7 @@ def _compiled(folder: Path) -> Any:
     return rounds
 
 
-def _c_rounds(rounds: Any, learner: FORKS, state: Any, stream: Stream) -> Callable[[], Vector]:
+def _c_rounds(rounds: Any, learner: FORKS, state: Any, stream: Stream) -> Timed:
     sizes = learner.sizes()
     k, s_m = sizes.rank, sizes.n_landmarks
     n, d = stream.X.shape
@@ -107,4 +106,7 @@ def _c_rounds(rounds: Any, learner: FORKS, state: Any, stream: Stream) -> Callab
         rounds(n, d, s_m, k, landmarks.shape[1], *read, *numbers, *written)
         return scores
 
-    return play
+    return timed(play)
+
+
+PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3})

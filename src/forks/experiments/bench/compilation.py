@@ -1,4 +1,8 @@
-"""What a process pays before its first prediction: import and compilation, cold and warm."""
+"""Before the first prediction.
+
+Fresh processes, wall-clock: `FORKSClassifier().partial_fit` on 300 rows, then `predict`; cold with
+an empty cache of machine code, warm with a filled one.
+"""
 
 import json
 import os
@@ -7,8 +11,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Missing, Record
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.record import Missing
 
 _CODE = """
 import json, time
@@ -25,29 +29,28 @@ print(json.dumps([imported - start, done - ready]))
 """
 
 
-def measure(effort: Effort) -> Iterator[Record]:
-    """Time fresh processes, wall-clock: the first with an empty cache, the others with its."""
-    if not effort.compile:
-        raise Missing("left out of this run")
+def measure(warm_starts: int = 3) -> Iterator[Number]:
+    """Time fresh processes: the first with an empty cache, the others with its."""
     with tempfile.TemporaryDirectory() as cache:
-        _, first_cold = _process(cache)
-        warm = [_process(cache) for _ in range(effort.warm_starts)]
-    settings = {"rows": 300, "columns": 8}
-    table = (
-        ("from forks import FORKSClassifier", min(imported for imported, _ in warm), None),
-        ("first partial_fit and predict, cold", first_cold, 10.0),
-        ("first partial_fit and predict, warm", min(first for _, first in warm), 0.5),
-    )
-    for name, value, goal in table:
-        yield Record(name=name, value=value, unit="s", at_most=goal, settings=settings)
+        _, cold = _process(cache)
+        warm = [_process(cache) for _ in range(warm_starts)]
+    imported, first = map(min, zip(*warm, strict=True))
+    for name, value, goal in (
+        ("from forks import FORKSClassifier", imported, None),
+        ("first partial_fit and predict, cold", cold, 10.0),
+        ("first partial_fit and predict, warm", first, 0.5),
+    ):
+        yield Number(name, value, "s", {"rows": 300, "columns": 8}, at_most=goal)
 
 
 def _process(cache: str) -> tuple[float, float]:
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", _CODE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Missing(f"a fresh process ended with status {done.returncode}")
     imported, first = json.loads(done.stdout.strip().splitlines()[-1])
     return imported, first
+
+
+PART = Part(__doc__, measure, {"warm_starts": 1})

@@ -1,64 +1,65 @@
-"""Memory over an endless stream, with updates on."""
+"""Memory over an endless stream.
 
-import time
-from collections.abc import Iterator
+As published, update rounds on, points joining and leaving; rows made on the fly.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from forks.experiments.bench._data import SEED, new_engine, settings_of
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Record
-from forks.experiments.bench._resident import resident_bytes
+from forks.evaluate import LearnerPlayer
+from forks.experiments import style
+from forks.experiments.bench._data import SEED, resident_megabytes, settings_of
+from forks.experiments.bench._part import Number, Part, curves
 from forks.kernels import Gaussian
 from forks.learners import FORKS
-from forks.learners.forks import memory_of
-from forks.parts.stage_one import COUNT
 
 _D = 8
-RESIDENT, STATE = "resident memory of the process", "state of the learner"
+_STATE = "state of the learner"
 
 
-def measure(effort: Effort) -> Iterator[Record]:
+def measure(rows: int = 10_000_000, chunk: int = 100_000, cycle: int = 2_000) -> Iterator[Number]:
     """Learn rows made on the fly, a chunk at a time; after each chunk, look at the memory."""
-    n, chunk = effort.endless_rows, effort.endless_chunk
     learner = FORKS.as_published(
-        kernel=Gaussian(_D**0.5),
-        n_rounds=n,
-        update_cycle=effort.endless_cycle,
-        sketch_points="growing",
+        kernel=Gaussian(_D**0.5), n_rounds=rows, update_cycle=cycle, sketch_points="growing"
     )
-    engine = new_engine(learner, _D)
+    settings = settings_of(learner, n_features=_D)
+    player = LearnerPlayer("FORKS", learner, seed=SEED)
     rng = np.random.default_rng(SEED)
     X = np.empty((chunk, _D))
-    settings = {**settings_of(learner), "n_features": _D}
     resident = []
-    seconds = 0.0
-    for seen in range(chunk, n + 1, chunk):
+    for seen in range(chunk, rows + 1, chunk):
         rng.standard_normal(out=X)
         # Each class is two opposite orthants of three features, with a tenth of labels flipped.
         y = np.sign(X[:, 0] * X[:, 1] * X[:, 2]) * np.where(rng.random(chunk) < 0.1, -1.0, 1.0)
-        start = time.process_time()
-        engine.learn(X, y.reshape(-1, 1))
-        seconds += time.process_time() - start
-        resident.append(resident_bytes() / 1e6)
-        for name, value, unit in (
-            (RESIDENT, resident[-1], "MB"),
-            (STATE, engine.memory.nbytes / 1e6, "MB"),
-        ):
-            yield Record(
-                name=name, value=value, unit=unit, against="rows", at=seen, settings=settings
-            )
+        player.play(X, y)
+        resident.append(resident_megabytes())
+        name = "resident memory of the process"
+        yield Number(name, resident[-1], "MB", settings, "rows", seen)
+        yield Number(_STATE, player.engine.state_bytes / 1e6, "MB", settings, "rows", seen)
     settled = resident[max(0, len(resident) // 10 - 1) :]
-    updates = int(memory_of(engine.memory).hot.counts[COUNT.updates])
-    for name, value, unit, goal in (
-        (
-            "resident memory after the first tenth, most / least",
-            max(settled) / min(settled),
-            "",
-            1.05,
-        ),
-        ("state of the learner", float(engine.memory.nbytes), "bytes", None),
-        ("update rounds", float(updates), "", None),
-        ("rows per second, update rounds included", n / seconds, "rows per second", None),
-    ):
-        yield Record(name=name, value=value, unit=unit, at_most=goal, settings=settings)
+    ratio = max(settled) / min(settled)
+    name = "resident memory after the first tenth, most / least"
+    yield Number(name, ratio, settings=settings, at_most=1.05)
+    at, memory = player.checkpoint(), player.engine.memory
+    yield Number(_STATE, float(memory.nbytes), "bytes", settings)
+    yield Number("update rounds", float(learner.map_updates(memory)), settings=settings)
+    name = "rows per second, update rounds included"
+    yield Number(name, at.rounds_per_second, "rows per second", settings)
+
+
+def draw(numbers: Sequence[Number]) -> Any:
+    """Draw resident memory and state over the stream."""
+    figure, ((axes,),) = style.figure(9.6, 3.8)
+    for colour, (name, at, values) in zip(style.CYCLE, curves(numbers, "rows"), strict=False):
+        label = f"{name}: {values[-1]:.3g} MB at the end"
+        axes.plot(at, values, color=colour, linewidth=2.0, label=label)
+    axes.set_ylim(0, None)
+    axes.set_xlim(0, None)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+    style.finish(axes, "rows seen", "MB")
+    return figure
+
+
+PART = Part(__doc__, measure, {"rows": 300_000, "chunk": 10_000, "cycle": 200}, draw)

@@ -1,16 +1,25 @@
-"""Fifty million rows of a drifting stream in one process: is the end like the beginning?"""
+"""Endurance.
 
-import time
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+A drifting stream, `forks.streams.drifting` with 8 features, through two learners in one process,
+chunk by chunk, each concept as long as a chunk: the default learner, and FORKS with update rounds
+on, weights carried over and landmarks refreshed. Rates are per second of CPU time, over windows of
+whole concepts, drawing the rows not included. Concepts are not equally hard, and a hard one takes
+more Newton steps; a machine that others use too is not equally fast all the time: the reference is
+a new learner of the same kind that learns the same rows each time, before and after each concept.
+Orthogonality is the largest entry of |V V' - I| for the eigenvectors of the sketch, changed by each
+update and never made anew; eigenvalues are those of P = A^-1, at the end of each concept.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from forks.engine import Engine, Matrix, Vector
-from forks.experiments.bench._data import SEED
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Record
-from forks.experiments.bench._resident import resident_bytes
+from forks.engine import Engine, Learner, Matrix, Vector
+from forks.evaluate import LearnerPlayer, play
+from forks.experiments import style
+from forks.experiments.bench._data import SEED, Stream, resident_megabytes
+from forks.experiments.bench._part import Number, Part, curves
 from forks.kernels import Gaussian
 from forks.learners import FORKS, Adaptive
 from forks.learners.adaptive import COUNT, AdaptiveState
@@ -20,199 +29,184 @@ from forks.parts.landmarks import WIDTH
 from forks.streams import drifting
 
 _D = 8
-SKETCHED = "FORKS"
+_SKETCHED = "FORKS"
 _REFERENCE = 20  # of a concept's rows, one in so many
-_EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or less
+EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or less
 
 
-class Quantity(NamedTuple):
-    """One panel of the picture; the learner's name follows that of the quantity."""
-
-    name: str
-    unit: str = ""
-    logarithmic: bool = False
-
-
-MEMORY = Quantity("resident memory of the process", "MB")
-STATE = Quantity("state of the learner", "MB")
-RATE = Quantity("rows per second")
-AGAINST = Quantity("rate against the reference")
-MISTAKES = Quantity("mistake rate")
-EIGENVALUE = Quantity("smallest eigenvalue of P / largest", logarithmic=True)
-ORTHOGONALITY = Quantity("orthogonality error", logarithmic=True)
-QUANTITIES = (MEMORY, MISTAKES, RATE, AGAINST, EIGENVALUE, ORTHOGONALITY)  # of the picture
+# Quantities over the stream; the learner's name follows that of the quantity.
+_MEMORY, _STATE = "resident memory of the process", "state of the learner"
+_RATE, _AGAINST, _MISTAKES = "rows per second", "rate against the reference", "mistake rate"
+_EIGENVALUE, _ORTHOGONALITY = "smallest eigenvalue of P / largest", "orthogonality error"
+_PANELS = (_MEMORY, _MISTAKES, _RATE, _AGAINST, _EIGENVALUE, _ORTHOGONALITY)
 
 
-class _Runner:
-    """A learner on its way, and what the current window has brought so far."""
+class Runner:
+    """A learner on its way, and what it has brought so far.
 
-    def __init__(self, name: str, learner: Any) -> None:
+    `reference` are rows that a new learner of the same kind learns again and again.
+    """
+
+    def __init__(self, name: str, learner: Learner, reference: Stream) -> None:
         self.name = name
-        self.engine = _new_engine(learner)
+        self.player = LearnerPlayer(name, learner, seed=SEED)
+        self.reference = reference
+        self.referred = np.zeros(2)  # seconds and rows
+        self.before = np.zeros(5)  # at the start of this window
         self.rates: list[float] = []
         self.against: list[float] = []  # rates over that of the reference
         self.ratios: list[float] = []
         self.errors: list[float] = []
-        self._begin()
-
-    def _begin(self) -> None:
-        self.seconds, self.rows, self.mistakes = 0.0, 0, 0
-        self.reference_seconds, self.reference_rows = 0.0, 0
-
-    def warm_up(self, X: Matrix, y: Matrix) -> None:
-        """Compile, and look at all that is looked at, on rows of which nothing is kept."""
-        engine = _new_engine(self.engine.learner)
-        engine.learn(X, y)
-        self._look(engine)
-        self.reference = X[: len(X) // _REFERENCE], y[: len(X) // _REFERENCE]
 
     def refer(self) -> None:
         """Time a new learner of the kind on rows that are always the same."""
-        engine = _new_engine(self.engine.learner)
-        start = time.process_time()
-        engine.learn(*self.reference)
-        self.reference_seconds += time.process_time() - start
-        self.reference_rows += len(self.reference[1])
+        at = play(self.player.learner, [self.reference], seed=SEED)
+        self.referred += (at.seconds, at.rounds)
 
-    def learn(self, X: Matrix, y: Matrix) -> None:
+    def learn(self, X: Matrix, y: Vector) -> None:
         """Learn the rows of a concept."""
-        start = time.process_time()
-        scores = self.engine.learn(X, y)
-        self.seconds += time.process_time() - start
+        scores: Any = self.player.play(X, y).scores
         assert np.isfinite(scores).all()
-        self.rows += len(y)
-        self.mistakes += int(np.count_nonzero((scores >= 0.0) != (y > 0.0)))
 
     def look(self) -> None:
-        """Look at the state, off the clock."""
-        ratio, error = self._look(self.engine)
+        """Look at the state."""
+        ratio, error = _looked_at(self.player.engine)
         self.ratios.append(ratio)
         if error is not None:
             self.errors.append(error)
 
-    def _look(self, engine: Engine) -> tuple[float, float | None]:
-        view = engine.learner.view(engine.memory)
-        if isinstance(view, AdaptiveState):
-            return _ratio(root(view.newton.P, int(view.map.sizes[WIDTH]) + 1)), None
-        V = view.sketch.vectors_transposed
-        sketched = view.hot.roots[0]
-        return _ratio(sketched[:, : len(sketched)]), float(np.abs(V @ V.T - np.eye(len(V))).max())
-
-    def window(self, n_looks: int) -> Iterator[tuple[Quantity, float]]:
+    def window(self, n_looks: int) -> Iterator[tuple[str, float]]:
         """Return what the window has brought, and begin the next."""
-        self.rates.append(self.rows / self.seconds)
-        self.against.append(self.rates[-1] * self.reference_seconds / self.reference_rows)
-        yield STATE, self.engine.state_bytes / 1e6
-        yield RATE, self.rates[-1]
-        yield AGAINST, self.against[-1]
-        yield MISTAKES, self.mistakes / self.rows
-        yield EIGENVALUE, min(self.ratios[-n_looks:])
+        at = self.player.checkpoint()
+        now = np.array([at.seconds, at.rounds, at.mistakes, *self.referred])
+        (seconds, rows, mistakes, *referred), self.before = now - self.before, now
+        self.rates.append(rows / seconds)
+        self.against.append(self.rates[-1] * referred[0] / referred[1])
+        yield _STATE, self.player.engine.state_bytes / 1e6
+        yield _RATE, self.rates[-1]
+        yield _AGAINST, self.against[-1]
+        yield _MISTAKES, mistakes / rows
+        yield _EIGENVALUE, min(self.ratios[-n_looks:])
         if self.errors:
-            yield ORTHOGONALITY, max(self.errors[-n_looks:])
-        self._begin()
+            yield _ORTHOGONALITY, max(self.errors[-n_looks:])
 
-    def summary(self) -> Iterator[Record]:
+    def summary(self) -> Iterator[Number]:
         """Return what the whole stream has brought."""
-        memory, learner = self.engine.memory, self.engine.learner
-        middle = float(np.median(self.rates))
+        memory, learner = self.player.engine.memory, self.player.learner
         name = f"{self.name}: rows per second, median of the windows"
-        yield Record(name=name, value=middle, unit="rows per second")
-        for what, rates in (("rate", self.rates), ("rate against the reference", self.against)):
-            yield from _steadiness(f"{self.name}: {what}", np.array(rates))
-        yield Record(
-            name=f"{self.name}: least eigenvalue of P / largest, least of all",
-            value=min(self.ratios),
-            at_least=_EPSILON**2 if self.errors else _EPSILON,  # of a root, and of P itself
-        )
+        yield Number(name, float(np.median(self.rates)), "rows per second")
+        yield from _steadiness(f"{self.name}: rate", np.array(self.rates))
+        yield from _steadiness(f"{self.name}: {_AGAINST}", np.array(self.against))
+        least = EPSILON**2 if self.errors else EPSILON  # of a root, and of P itself
+        name = f"{self.name}: least eigenvalue of P / largest, least of all"
+        yield Number(name, min(self.ratios), at_least=least)
         if self.errors:
-            yield Record(
-                name=f"{self.name}: orthogonality error, worst of all",
-                value=max(self.errors),
-                at_most=1e-12,
-            )
-            updates = float(learner.map_updates(memory))
-            yield Record(name=f"{self.name}: update rounds", value=updates)
+            name = f"{self.name}: orthogonality error, worst of all"
+            yield Number(name, max(self.errors), at_most=1e-12)
+            yield Number(f"{self.name}: update rounds", float(learner.map_updates(memory)))
         else:
             restarts = float(learner.view(memory).counts[COUNT.restarts])
-            yield Record(name=f"{self.name}: new starts", value=restarts)
+            yield Number(f"{self.name}: new starts", restarts)
 
 
-def _steadiness(name: str, rates: Vector) -> Iterator[Record]:
+def _looked_at(engine: Engine) -> tuple[float, float | None]:
+    """Return the ratio of the eigenvalues of P, and the orthogonality error of a sketch."""
+    view = engine.learner.view(engine.memory)
+    if isinstance(view, AdaptiveState):
+        return _ratio(root(view.newton.P, int(view.map.sizes[WIDTH]) + 1)), None
+    V = view.sketch.vectors_transposed
+    sketched = view.hot.roots[0]
+    return _ratio(sketched[:, : len(sketched)]), float(np.abs(V @ V.T - np.eye(len(V))).max())
+
+
+def _ratio(root: Matrix) -> float:
+    """Return the smallest eigenvalue of P over the largest, of a root of P."""
+    sizes = np.linalg.svd(root, compute_uv=False)
+    return float((sizes[-1] / sizes[0]) ** 2)
+
+
+def _steadiness(name: str, rates: Vector) -> Iterator[Number]:
     """Compare the end with the beginning, and the windows with each other."""
     tenth = max(1, len(rates) // 10)
     low, middle, high = np.percentile(rates, (5.0, 50.0, 95.0))
-    for what, value, at_least, at_most in (
-        (
-            "last tenth / second tenth",
-            rates[-tenth:].mean() / rates[tenth : 2 * tenth].mean(),
-            0.9,
-            1.1,
-        ),
-        ("5th percentile / median", low / middle, 0.9, None),
-        ("95th percentile / median", high / middle, None, 1.1),
-        ("highest / lowest", rates.max() / rates.min(), None, None),
-    ):
-        yield Record(name=f"{name}, {what}", value=float(value), at_least=at_least, at_most=at_most)
+    drift = float(rates[-tenth:].mean() / rates[tenth : 2 * tenth].mean())
+    yield Number(f"{name}, last tenth / second tenth", drift, at_least=0.9, at_most=1.1)
+    yield Number(f"{name}, 5th percentile / median", float(low / middle), at_least=0.9)
+    yield Number(f"{name}, 95th percentile / median", float(high / middle), at_most=1.1)
+    yield Number(f"{name}, highest / lowest", float(rates.max() / rates.min()))
 
 
-def _new_engine(learner: Any) -> Engine:
-    return Engine(learner, _D, 1, np.random.default_rng(SEED))
-
-
-def _runners(effort: Effort) -> list[_Runner]:
+def runners(reference: Stream, cycle: int) -> list[Runner]:
+    """Return both learners, FORKS with an update every so many rounds with loss."""
     sketched = FORKS(
         kernel=Gaussian(_D**0.5),
         loss=SquaredHinge(),
         budget=50,
         rank=20,
-        update_cycle=effort.endurance_cycle,
+        update_cycle=cycle,
         on_update="carry",
         landmarks="refreshed",
     )
-    return [_Runner("default", Adaptive()), _Runner(SKETCHED, sketched)]
+    return [Runner("default", Adaptive(), reference), Runner(_SKETCHED, sketched, reference)]
 
 
-def measure(effort: Effort) -> Iterator[Record]:
-    """Learn concept by concept; after each look at the state, after each window at the memory."""
-    n, concept = effort.endurance_rows, effort.endurance_concept
-    n_concepts = n // concept
-    runners = _runners(effort)
-    rows, labels = next(drifting(concept, _D, 1, seed=SEED + 1, chunk=concept))
-    for runner in runners:
-        runner.warm_up(rows, labels.reshape(-1, 1))
+def measure(
+    rows: int = 50_000_000, concept: int = 100_000, window: int = 10, cycle: int = 1_000
+) -> Iterator[Number]:
+    """Learn concept by concept; after each look at the state, after each window at the memory.
+
+    `concept` are the rows between two changes, `window` the concepts of a window.
+    """
+    first = Stream(*next(drifting(concept, _D, 1, seed=SEED + 1, chunk=concept)))
+    for runner in runners(first, cycle):  # compile, and look at all that is looked at
+        runner.learn(*first)
+        runner.look()
+    both = runners(first.first(concept // _REFERENCE), cycle)
     resident = []
-    chunks = drifting(n, _D, n_concepts, seed=SEED, chunk=concept)
+    n_concepts = rows // concept
+    chunks = drifting(rows, _D, n_concepts, seed=SEED, chunk=concept)
     for number, (X, y) in enumerate(chunks, 1):
-        targets = y.reshape(-1, 1)
-        for runner in runners:
+        for runner in both:
             runner.refer()
-            runner.learn(X, targets)
+            runner.learn(X, y)
             runner.refer()
             runner.look()
-        if number % effort.endurance_window == 0:
-            seen = number * concept
-            resident.append(resident_bytes() / 1e6)
-            yield _on_curve(MEMORY, MEMORY.name, resident[-1], seen)
-            for runner in runners:
-                for quantity, value in runner.window(effort.endurance_window):
-                    yield _on_curve(quantity, f"{quantity.name}, {runner.name}", value, seen)
+        if number % window == 0:
+            seen = float(number * concept)
+            resident.append(resident_megabytes())
+            yield Number(_MEMORY, resident[-1], "MB", {}, "rows", seen)
+            for runner in both:
+                for name, value in runner.window(window):
+                    unit = "MB" if name == _STATE else ""
+                    yield Number(f"{name}, {runner.name}", value, unit, {}, "rows", seen)
     settled = resident[len(resident) // 10 :]
-    yield Record(name="rows", value=float(n))
-    yield Record(name="concepts", value=float(n_concepts))
-    yield Record(
-        name="resident memory after the first tenth, most / least",
-        value=max(settled) / min(settled),
-        at_most=1.05,
-    )
-    for runner in runners:
+    yield Number("rows", float(rows))
+    yield Number("concepts", float(n_concepts))
+    name = "resident memory after the first tenth, most / least"
+    yield Number(name, max(settled) / min(settled), at_most=1.05)
+    for runner in both:
         yield from runner.summary()
 
 
-def _on_curve(quantity: Quantity, name: str, value: float, seen: int) -> Record:
-    return Record(name=name, value=value, unit=quantity.unit, against="rows", at=float(seen))
+def draw(numbers: Sequence[Number]) -> Any:
+    """Draw memory, speed, mistakes and what rounding does, over the stream."""
+    figure, panels = style.figure(9.6, 8.4, 3, 2)
+    found = curves(numbers, "rows")
+    for axes, quantity in zip(panels.ravel(), _PANELS, strict=True):
+        wanted = [curve for curve in found if curve[0].startswith(quantity)]
+        for name, at, values in wanted:
+            label = name.removeprefix(quantity).removeprefix(", ")
+            colour = style.GREY if label == _SKETCHED else style.BLUE
+            axes.plot(at, values, color=colour, linewidth=1.5, label=label or "both")
+        if quantity in (_EIGENVALUE, _ORTHOGONALITY):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 1.15 * max(max(values) for _, _, values in wanted))
+        axes.set_xlim(0, None)
+        axes.xaxis.set_major_formatter(style.millions)
+        style.finish(axes, "rows seen", quantity + (", MB" if quantity == _MEMORY else ""))
+        axes.yaxis.label.set_size(9)
+    return figure
 
 
-def _ratio(root: Matrix) -> float:
-    """Smallest eigenvalue of P over the largest, of a root of P."""
-    sizes = np.linalg.svd(root, compute_uv=False)
-    return float((sizes[-1] / sizes[0]) ** 2)
+PART = Part(__doc__, measure, {"rows": 1_000_000, "concept": 10_000, "window": 5}, draw)

@@ -1,4 +1,8 @@
-"""The rounds that change the map: the update round and the switch, against the oracle's."""
+"""Rounds that change the map.
+
+As released (buffer 200, s_p 150, s_m 100, k 15) on cod-rna, median over the update rounds of a
+stream with one every 20 rounds.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,21 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from forks.engine import Engine, Memory, Vector
-from forks.experiments.bench._clock import clock
+from forks.evaluate.clock import Clock
 from forks.experiments.bench._data import (
     Stream,
     new_engine,
     oracle_run,
     released,
     settings_of,
+    shuffled,
 )
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Record
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import timed
 from forks.learners import FORKS
 from forks.learners.forks import memory_of
 from forks.parts.stage_one import COUNT
 
 _CYCLE = 20
+_KINDS = {"update": ("update round", 0.1), "switch": ("switch", None)}  # names and goals
 
 
 class _Moment(NamedTuple):
@@ -32,43 +38,34 @@ class _Moment(NamedTuple):
     y: float
 
 
-def measure(effort: Effort) -> Iterator[Record]:
+def measure(rows: int = 2_000, repeats: int = 7) -> Iterator[Number]:
     """Time whole rounds with an event, each from the same state again and again.
 
     A round is everything between two calls: the compiled loop stops, the event is handled, the
     loop learns the row. Its time is the best of the repeats; of all update rounds, the median.
     """
     learner = released(update_cycle=_CYCLE, cycle_counts="rounds")
-    stream = effort.data().first(effort.event_rows)
+    stream = shuffled("cod-rna").first(rows)
     engine = new_engine(learner, stream.X.shape[1])
     moments = _moments(engine, learner, stream)
-    ours: dict[str, list[list[float]]] = {kind: [] for kind in moments}
-    theirs: dict[str, list[list[float]]] = {kind: [] for kind in moments}
-    for _ in range(effort.repeats):
-        for kind, of_kind in moments.items():
-            ours[kind].append([_replayed(engine, moment) for moment in of_kind])
-        for kind, seconds in _oracle_times(learner, stream).items():
-            theirs[kind].append(seconds)
-    settings = {**settings_of(learner), "n_updates": len(moments["update"])}
-    for kind, name, goal in (("update", "update round", 0.1), ("switch", "switch", None)):
+    turns = []
+    for _ in range(repeats):
+        ours = {kind: [_replayed(engine, moment) for moment in moments[kind]] for kind in moments}
+        turns.append((ours, _oracle_times(learner, stream)))
+    settings = settings_of(learner, n_updates=len(moments["update"]))
+    for kind, (name, goal) in _KINDS.items():
         if not moments[kind]:
-            yield Record(name=name, reason="the stream is too short for one")
+            yield Number(name, reason="the stream is too short for one")
             continue
-        mine = _typical(ours[kind])
-        yield Record(name=f"{name}, FORKS", value=1e6 * mine, unit="µs", settings=settings)
-        against = f"{name}, FORKS against the oracle"
-        its = _typical(theirs[kind])
-        yield Record(name=f"{name}, oracle", value=1e6 * its, unit="µs", settings=settings)
-        yield Record(
-            name=against, value=mine / its, unit="times the time", at_most=goal, settings=settings
-        )
-    conditions = [_condition(moment.memory) for moment in moments["update"]]
+        mine, its = (_typical([turn[who][kind] for turn in turns]) for who in (0, 1))
+        yield Number(f"{name}, FORKS", 1e6 * mine, "µs", settings)
+        yield Number(f"{name}, oracle", 1e6 * its, "µs", settings)
+        ratio = f"{name}, FORKS against the oracle"
+        yield Number(ratio, mine / its, "times the time", settings, at_most=goal)
+    conditions = [np.linalg.cond(memory_of(m.memory).sketch.cross) for m in moments["update"]]
     if conditions:
-        yield Record(
-            name="condition number of Phi_pm, median",
-            value=float(np.median(conditions)),
-            settings=settings,
-        )
+        middle = float(np.median(conditions))
+        yield Number("condition number of Phi_pm, median", middle, settings=settings)
 
 
 def _moments(engine: Engine, learner: FORKS, stream: Stream) -> dict[str, list[_Moment]]:
@@ -91,16 +88,10 @@ def _moments(engine: Engine, learner: FORKS, stream: Stream) -> dict[str, list[_
     return moments
 
 
-def _condition(memory: Memory) -> float:
-    return float(np.linalg.cond(memory_of(memory).sketch.cross))
-
-
 def _replayed(engine: Engine, moment: _Moment) -> float:
     engine.memory = moment.memory.copy()
     engine.predict_one(moment.x)  # memory that is put in place is looked at once; a stream's is not
-    start = clock()
-    engine.learn_one(moment.x, moment.y)
-    return clock() - start
+    return timed(lambda: engine.learn_one(moment.x, moment.y)).seconds
 
 
 def _oracle_times(learner: FORKS, stream: Stream) -> dict[str, list[float]]:
@@ -108,14 +99,18 @@ def _oracle_times(learner: FORKS, stream: Stream) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {"switch": [], "update": []}
 
     @contextmanager
-    def timed(event: str) -> Iterator[None]:
-        start = clock()
-        yield
-        times[event].append(clock() - start)
+    def watch(event: str) -> Iterator[None]:
+        clock = Clock()
+        with clock.running():
+            yield
+        times[event].append(clock.seconds)
 
-    oracle_run(learner, stream, around_event=timed)
+    oracle_run(learner, stream, around_event=watch)
     return times
 
 
 def _typical(turns: list[list[float]]) -> float:
     return float(np.median(np.min(np.array(turns), axis=0)))
+
+
+PART = Part(__doc__, measure, {"rows": 1_200, "repeats": 3})

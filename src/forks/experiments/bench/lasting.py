@@ -1,11 +1,13 @@
-"""The default learner on streams without a change: is the end as good as the beginning?
+"""The default learner on streams without a change.
 
-Rows are normal, one label in ten is flipped, targets of regression have noise of standard
-deviation 0.5. Errors are those on rows without noise that are never learned.
+`partial_fit` in chunks of 100,000 rows. Rows are normal, with four features or as the name says;
+the class is x_0 x_1 > 0, |x_0| < 1 or x_0 + ... + x_4 + x_0 x_1 > 0, one label in ten is flipped;
+the target is sin(2 x_0) plus the last feature, with noise of standard deviation 0.5. Errors, in %
+or root mean squares, are those on 20,000 rows without noise that are never learned. Rows are drawn
+off the clock.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,13 +16,14 @@ from scipy import sparse
 
 from forks.engine import Matrix, Vector
 from forks.estimators import FORKSClassifier, FORKSRegressor
+from forks.evaluate import player_for
+from forks.experiments import style
 from forks.experiments.bench._data import SEED
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Record
+from forks.experiments.bench._part import Number, Part, curves
 
 _CLEAN = 20_000
 _CHUNK = 100_000
-_MORE = 1.05  # times the error after `lasting_middle` rows, at the end
+_MORE = 1.05  # times the error after `middle` rows, at the end
 
 Rule = Callable[[Matrix], Any]
 
@@ -30,7 +33,7 @@ class Case:
     """A stream, and the estimator that learns it."""
 
     name: str
-    rule: Rule  # labels or targets of rows, without noise
+    rule: str  # of `RULES`: labels or targets of rows, without noise
     n_features: int = 4
     parameters: Mapping[str, Any] = field(default_factory=dict)
     regression: bool = False
@@ -39,47 +42,30 @@ class Case:
     weighted: bool = False  # weights from 1e-3 to 1e3
 
 
-def _checkers(X: Matrix) -> Any:
-    return (X[:, 0] * X[:, 1] > 0.0).astype(int)
-
-
-def _three(X: Matrix) -> Any:
-    return _checkers(X) + (X[:, 2] > 0.5)
-
-
-def _sum(X: Matrix) -> Any:
-    return (X[:, :5].sum(axis=1) + X[:, 0] * X[:, 1] > 0.0).astype(int)
-
-
-def _curve(X: Matrix) -> Any:
-    return np.sin(2.0 * X[:, 0]) + X[:, -1]
-
-
-def _inside(X: Matrix) -> Any:
-    return (np.abs(X[:, 0]) < 1.0).astype(int)
-
+RULES: dict[str, Rule] = {
+    "checkers": lambda X: (X[:, 0] * X[:, 1] > 0.0).astype(int),
+    "three": lambda X: RULES["checkers"](X) + (X[:, 2] > 0.5),
+    "sum": lambda X: (X[:, :5].sum(axis=1) + X[:, 0] * X[:, 1] > 0.0).astype(int),
+    "curve": lambda X: np.sin(2.0 * X[:, 0]) + X[:, -1],
+    "inside": lambda X: (np.abs(X[:, 0]) < 1.0).astype(int),
+}
+_RAW: dict[str, Any] = {"scale": 1e6, "parameters": {"scaling": None}}
 
 CASES = (
-    Case("classes", _checkers),
-    Case("numbers", _curve, regression=True),
-    Case("one feature", _inside, 1),
-    Case("numbers, one feature", _curve, 1, regression=True),
-    Case("50 features", _sum, 50),
-    Case("numbers, 50 features", _curve, 50, regression=True),
-    Case("sparse, 50 features", _sum, 50, density=0.1),
-    Case("weights 1e-3 to 1e3", _checkers, weighted=True),
-    Case("numbers, weights 1e-3 to 1e3", _curve, weighted=True, regression=True),
-    Case("three classes", _three),
-    Case("logistic loss", _checkers, parameters={"loss": "logistic"}),
-    Case("features to 1e6", _checkers, scale=1e6),
-    Case("features to 1e6, not scaled", _checkers, scale=1e6, parameters={"scaling": None}),
-    Case(
-        "numbers, features to 1e6, not scaled",
-        _curve,
-        scale=1e6,
-        parameters={"scaling": None},
-        regression=True,
-    ),
+    Case("classes", "checkers"),
+    Case("numbers", "curve", regression=True),
+    Case("one feature", "inside", 1),
+    Case("numbers, one feature", "curve", 1, regression=True),
+    Case("50 features", "sum", 50),
+    Case("numbers, 50 features", "curve", 50, regression=True),
+    Case("sparse, 50 features", "sum", 50, density=0.1),
+    Case("weights 1e-3 to 1e3", "checkers", weighted=True),
+    Case("numbers, weights 1e-3 to 1e3", "curve", weighted=True, regression=True),
+    Case("three classes", "three"),
+    Case("logistic loss", "checkers", parameters={"loss": "logistic"}),
+    Case("features to 1e6", "checkers", scale=1e6),
+    Case("features to 1e6, not scaled", "checkers", **_RAW),
+    Case("numbers, features to 1e6, not scaled", "curve", regression=True, **_RAW),
 )
 
 
@@ -90,7 +76,7 @@ def rows_of(
     X = rng.normal(size=(n, case.n_features))
     if case.density < 1.0:
         X *= rng.random(X.shape) < case.density
-    y = case.rule(X)
+    y = RULES[case.rule](X)
     if noise and case.regression:
         y = y + 0.5 * rng.normal(size=n)
     elif noise:
@@ -101,16 +87,14 @@ def rows_of(
     return (sparse.csr_array(X) if case.density < 1.0 else X), y, weights
 
 
-def new_model(case: Case) -> Any:
-    """Make the estimator of a case."""
-    kind = FORKSRegressor if case.regression else FORKSClassifier
-    return kind(**case.parameters)
-
-
 def error_of(case: Case, model: Any, X: Any, truth: Vector) -> float:
     """Return the share of mistakes in %, or the root mean square error."""
-    answers = model.predict(X)
-    if case.regression:
+    return error(case.regression, model.predict(X), truth)
+
+
+def error(regression: bool, answers: Vector, truth: Vector) -> float:
+    """Return the share of mistakes in %, or the root mean square error."""
+    if regression:
         return float(np.sqrt(np.mean((answers - truth) ** 2)))
     return 100.0 * float(np.mean(answers != truth))
 
@@ -123,45 +107,62 @@ class Lasted(NamedTuple):
     seconds: float
 
 
-def measure(effort: Effort) -> Iterator[Record]:
-    """Play all cases."""
-    middle, lasting, mends = effort.lasting_middle, 0, 0
+def measure(
+    first_rows: int = 100_000_000, rows: int = 20_000_000, middle: int = 500_000
+) -> Iterator[Number]:
+    """Play all cases, the first one longer."""
+    lasting, mends = 0, 0
     for case in CASES:
-        n = effort.lasting_first if case is CASES[0] else effort.lasting_rows
-        played = play(case, n, middle)
-        ratio = played.errors[n] / played.errors[middle]
+        n = first_rows if case is CASES[0] else rows
+        errors, mended, seconds = play(case, n, middle)
+        ratio = errors[n] / errors[middle]
         lasting += ratio <= _MORE
-        mends += played.mends
+        mends += mended
         unit = "" if case.regression else "%"
         for column, value, its_unit in (
             ("rows", n, ""),
-            (f"error after {middle:,}", played.errors[middle], unit),
-            ("at the end", played.errors[n], unit),
+            (f"error after {middle:,}", errors[middle], unit),
+            ("at the end", errors[n], unit),
             ("ratio", ratio, ""),
-            ("mends", played.mends, ""),
-            ("time per row", 1e6 * played.seconds / n, "µs"),
+            ("mends", mended, ""),
+            ("time per row", 1e6 * seconds / n, "µs"),
         ):
-            yield Record(name=case.name, value=float(value), unit=its_unit, column=column)
-        for rows, error in played.errors.items():
-            relative = error / played.errors[middle]
-            yield Record(name=case.name, value=relative, against="rows", at=float(rows))
-    yield Record(name=f"ratios up to {_MORE}", value=float(lasting), at_least=float(len(CASES)))
-    yield Record(name="mends in all", value=float(mends), at_most=0.0)
+            yield Number(case.name, float(value), its_unit, column=column)
+        for seen, value in errors.items():
+            yield Number(case.name, value / errors[middle], against="rows", at=float(seen))
+    yield Number(f"ratios up to {_MORE}", float(lasting), at_least=float(len(CASES)))
+    yield Number("mends in all", float(mends), at_most=0.0)
 
 
 def play(case: Case, n: int, middle: int) -> Lasted:
     """Learn n rows in chunks; look at clean rows after `middle` rows, twice as many, and so on."""
     rng = np.random.default_rng(SEED)
     clean, truth, _ = rows_of(case, _CLEAN, rng, noise=False)
-    model = new_model(case)
+    kind = FORKSRegressor if case.regression else FORKSClassifier
+    player = player_for(case.name, kind(**case.parameters))
     looks = {middle << k for k in range(n.bit_length())} | {n}
     chunk = min(_CHUNK, middle)
-    errors, seconds = {}, 0.0
-    for done in range(chunk, n + 1, chunk):
-        X, y, weights = rows_of(case, chunk, rng)
-        start = time.process_time()
-        model.partial_fit(X, y, sample_weight=weights)
-        seconds += time.process_time() - start
-        if done in looks:
-            errors[done] = error_of(case, model, clean, truth)
-    return Lasted(errors, model.n_mends_, seconds)
+    errors = {}
+    for seen in range(chunk, n + 1, chunk):
+        player.play(*rows_of(case, chunk, rng))
+        if seen in looks:
+            errors[seen] = error_of(case, player.model, clean, truth)
+    return Lasted(errors, player.model.n_mends_, player.clock.seconds)
+
+
+def draw(numbers: Sequence[Number]) -> Any:
+    """Draw errors over the streams, in multiples of those in the middle."""
+    figure, ((axes,),) = style.figure(9.6, 4.8)
+    lines = ("-", "--", ":", "-.", (0, (1, 3)))
+    for i, (name, at, values) in enumerate(curves(numbers, "rows")):
+        look = {"color": style.CYCLE[i % 3], "linestyle": lines[i // 3], "linewidth": 1.5}
+        axes.plot(at, values, **look, label=name)
+    axes.set_xscale("log")
+    axes.set_ylim(0, None)
+    axes.xaxis.set_major_formatter(style.millions)
+    style.finish(axes, "rows seen", "error over that in the middle")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+PART = Part(__doc__, measure, {"first_rows": 200_000, "rows": 100_000, "middle": 50_000}, draw)

@@ -1,45 +1,38 @@
-"""One Python call per row."""
+"""One Python call per row.
 
-from collections.abc import Callable, Iterator
+As published, after the switch. The methods of the classifier spend their time in scikit-learn's
+checks of the input.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from forks.estimators import FORKSClassifier
-from forks.experiments.bench._clock import Contender, best_times
-from forks.experiments.bench._data import KERNEL, SEED, new_engine, published, settings_of
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._record import Record
+from forks.experiments.bench._data import (
+    KERNEL,
+    SEED,
+    new_engine,
+    published,
+    settings_of,
+    shuffled,
+)
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import Timed, best_times, timed
 
 
-def measure(effort: Effort) -> Iterator[Record]:
+def measure(
+    rows: int = 59_535, calls: int = 10_000, estimator_calls: int = 1_000, repeats: int = 7
+) -> Iterator[Number]:
     """Time calls after the switch, one row in each."""
-    stream = effort.data().first(effort.rows)
-    learner = published(len(stream.y))
-    engine = new_engine(learner, stream.X.shape[1])
-    engine.learn(stream.X, stream.targets)
+    stream = shuffled("cod-rna").first(rows)
+    X, y = stream
+    learner = published(len(y))
+    engine = new_engine(learner, X.shape[1])
+    engine.learn(X, stream.targets)
     start = engine.memory.copy()
-    rows = [np.array(x) for x in stream.X[: effort.call_rows]]
-    labels = stream.y[: effort.call_rows].tolist()
-
-    def learn() -> Callable[[], None]:
-        engine.memory = start.copy()
-
-        def play() -> None:
-            for x, y in zip(rows, labels, strict=True):
-                engine.learn_one(x, y)
-
-        return play
-
-    def predict() -> Callable[[], None]:
-        engine.memory = start.copy()
-
-        def play() -> None:
-            for x in rows:
-                engine.predict_one(x)
-
-        return play
-
     sizes = learner.sizes()
     model = FORKSClassifier(
         buffer=sizes.buffer,
@@ -48,33 +41,38 @@ def measure(effort: Effort) -> Iterator[Record]:
         rank=sizes.rank,
         bandwidth=KERNEL.bandwidth,
         random_state=SEED,
+    ).partial_fit(X, y)
+    events = list(zip(map(np.array, X[:calls]), y[:calls].tolist(), strict=True))
+    single = [(X[i : i + 1], y[i : i + 1]) for i in range(min(estimator_calls, len(events)))]
+
+    def play(method: Callable[..., Any], events: Sequence[Any], labelled: bool) -> Timed:
+        engine.memory = start.copy()
+        return timed(lambda: (_learn if labelled else _predict)(method, events))
+
+    table: tuple[tuple[str, Any, list[Any], bool, float | None], ...] = (
+        ("Engine.learn_one", engine.learn_one, events, True, 5.0),
+        ("Engine.predict_one", engine.predict_one, events, False, 5.0),
+        ("FORKSClassifier.partial_fit", model.partial_fit, single, True, None),
+        ("FORKSClassifier.predict", model.predict, single, False, None),
     )
-    model.partial_fit(stream.X, stream.y)
-    n_calls = min(effort.estimator_rows, len(rows))
-    single = [(stream.X[i : i + 1], stream.y[i : i + 1]) for i in range(n_calls)]
+    times = best_times({name: partial(play, *rest[:3]) for name, *rest in table}, repeats)
+    for name, _, its_events, _, goal in table:
+        per_call = 1e6 * times[name].seconds / len(its_events)
+        yield Number(name, per_call, "µs per call", settings_of(learner), at_most=goal)
 
-    def call(method: Any, with_labels: bool) -> Contender:
-        def prepare() -> Callable[[], None]:
-            def play() -> None:
-                for x, y in single:
-                    method(x, y) if with_labels else method(x)
 
-            return play
+def _learn(method: Callable[..., Any], events: Sequence[Any]) -> None:
+    for x, y in events:
+        method(x, y)
 
-        return prepare
 
-    table: tuple[tuple[str, Contender, int, float | None], ...] = (
-        ("Engine.learn_one", learn, len(rows), 5.0),
-        ("Engine.predict_one", predict, len(rows), 5.0),
-        ("FORKSClassifier.partial_fit", call(model.partial_fit, True), n_calls, None),
-        ("FORKSClassifier.predict", call(model.predict, False), n_calls, None),
-    )
-    timed = best_times({name: contender for name, contender, _, _ in table}, effort.repeats)
-    for name, _, n, goal in table:
-        yield Record(
-            name=name,
-            value=1e6 * timed[name].seconds / n,
-            unit="µs per call",
-            at_most=goal,
-            settings=settings_of(learner),
-        )
+def _predict(method: Callable[..., Any], events: Sequence[Any]) -> None:
+    for x, _ in events:
+        method(x)
+
+
+PART = Part(
+    __doc__,
+    measure,
+    {"rows": 20_000, "calls": 3_000, "estimator_calls": 200, "repeats": 3},
+)

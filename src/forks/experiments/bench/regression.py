@@ -1,6 +1,10 @@
-"""The default regressor, row by row, beside what scikit-learn and River offer."""
+"""The default regressor.
 
-from collections.abc import Callable, Iterator
+Root mean square error, each prediction made before its target was used. Nystroem has 100 landmarks
+from the first 1,000 rows; KernelRidge is tuned by cross-validation on its rows.
+"""
+
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -14,65 +18,57 @@ from sklearn.preprocessing import StandardScaler
 
 from forks import FORKSRegressor, datasets
 from forks.engine import Matrix, Vector
+from forks.evaluate import player_for
 from forks.experiments.bench._data import SEED, shuffled
-from forks.experiments.bench._effort import Effort
-from forks.experiments.bench._peers import in_batches
-from forks.experiments.bench._record import Missing, Record
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._peers import FeaturePlayer, in_batches
+from forks.experiments.record import Missing
 
 _OURS = "FORKSRegressor()"
-_COMPONENTS = 100
-_START = 1_000  # rows that tell Nystroem its landmarks, and the scaler its units
+_START = 1_000  # rows that Nystroem takes its landmarks from, and the scaler its units
 _RIDGES = {"kernelridge__alpha": [0.1, 1.0, 10.0], "kernelridge__gamma": [0.01, 0.03, 0.1, 0.3]}
 
 
 class _Problem(NamedTuple):
     """Rows, targets, and how many of them the batch machine learns from."""
 
+    name: str
     X: Matrix
     y: Vector
-    first: int
+    n_first: int
 
 
-def measure(effort: Effort) -> Iterator[Record]:
-    """Root mean square of the errors, each prediction made before its target was used."""
-    for name, problem in (
-        ("abalone", _abalone(effort.rows)),
-        ("flights, delay in minutes", _flights(effort.flights_rows)),
-    ):
-        ours = _played(FORKSRegressor(random_state=SEED).prequential, problem)
-        yield from _pair(name, "scikit-learn, Nystroem and SGD", ours, _nystroem(problem), problem)
-        ridge = _kernel_ridge(problem)
-        first = problem.first
-        rest = problem._replace(X=problem.X[first:], y=problem.y[first:])
-        title = f"scikit-learn, KernelRidge on the first {first:,} rows, after them"
-        yield from _pair(name, title, ours[first:], ridge, rest)
-        n = effort.forest_rows
-        short = problem._replace(X=problem.X[:n], y=problem.y[:n])
-        for title, made in _river().items():
-            title = f"River, {title}, first {len(short.y):,} rows"
-            yield from _pair(name, title, ours[:n], _one_by_one(made(), short), short)
+def measure(
+    rows: int = 59_535, flights_rows: int = 200_000, forest_rows: int = 30_000
+) -> Iterator[Number]:
+    """Compare on the same rows; River, which is slow, gets the first ones only."""
+    for problem in (_abalone(rows), _flights(flights_rows)):
+        _, X, y, n = problem
+        ours = _answers(FORKSRegressor(random_state=SEED), X, y)
+        yield from _pair(problem, "scikit-learn, Nystroem and SGD", ours, _nystroem(problem))
+        peer = f"scikit-learn, KernelRidge on the first {n:,} rows, after them"
+        after = problem._replace(y=y[n:])
+        yield from _pair(after, peer, ours[n:], _kernel_ridge(problem))
+        short = problem._replace(X=X[:forest_rows], y=y[:forest_rows])
+        for name, model in _river().items():
+            peer = f"River, {name}, first {len(short.y):,} rows"
+            yield from _pair(short, peer, ours[:forest_rows], _answers(model, short.X, short.y))
 
 
-def _pair(
-    name: str, peer: str, ours: Vector, theirs: Vector, problem: _Problem
-) -> Iterator[Record]:
-    """Both on the same rows; ours must have the smaller error."""
-    settings = {"data": name, "n_rows": len(problem.y)}
-    errors = [float(np.sqrt(np.mean((scores - problem.y) ** 2))) for scores in (ours, theirs)]
-    yield Record(name=f"{name}: {peer}", value=errors[1], column="theirs", settings=settings)
-    yield Record(name=f"{name}: {peer}", value=errors[0], column=_OURS, settings=settings)
-    yield Record(
-        name=f"{name}: {_OURS} over {peer}",
-        value=errors[0] / errors[1],
-        at_most=1.0,
-        settings=settings,
-    )
+def _pair(problem: _Problem, peer: str, ours: Vector, theirs: Vector) -> Iterator[Number]:
+    """Compare the errors; ours must be the smaller one."""
+    name, y = problem.name, problem.y
+    settings = {"data": name, "n_rows": len(y)}
+    own, error = (float(np.sqrt(np.mean((answers - y) ** 2))) for answers in (ours, theirs))
+    yield Number(f"{name}: {peer}", error, settings=settings, column="theirs")
+    yield Number(f"{name}: {peer}", own, settings=settings, column=_OURS)
+    yield Number(f"{name}: {_OURS} over {peer}", own / error, settings=settings, at_most=1.0)
 
 
 def _abalone(n_rows: int) -> _Problem:
     X, y = shuffled("abalone").first(n_rows)
     dense = X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
-    return _Problem(dense, y, len(y) // 2)
+    return _Problem("abalone", dense, y, len(y) // 2)
 
 
 def _flights(n_rows: int) -> _Problem:
@@ -82,52 +78,42 @@ def _flights(n_rows: int) -> _Problem:
         raise Missing("the data set flights-3m is not at hand") from error
     chunks = islice(datasets.read_flights(path, target="delay", chunk=10_000), -(-n_rows // 10_000))
     X, y = (np.concatenate(part)[:n_rows] for part in zip(*chunks, strict=True))
-    return _Problem(X, y, min(5_000, n_rows // 2))
+    return _Problem("flights, delay in minutes", X, y, min(5_000, n_rows // 2))
 
 
-def _played(play: Callable[[Matrix, Vector], Any], problem: _Problem) -> Vector:
-    return np.asarray(play(problem.X, problem.y))
+def _answers(model: Any, X: Matrix, y: Vector) -> Vector:
+    return player_for(type(model).__name__, model).play(X, y).answers
 
 
 def _nystroem(problem: _Problem) -> Vector:
-    """In batches, each transformed, predicted and learned."""
-    X, y = problem.X, problem.y
-    start = X[:_START]
-    features = make_pipeline(
-        StandardScaler(), Nystroem(n_components=_COMPONENTS, random_state=SEED)
-    ).fit(start)
-    return in_batches(X, y, features, SGDRegressor(random_state=SEED), "predict")
+    nystroem = Nystroem(n_components=100, random_state=SEED)
+    features = make_pipeline(StandardScaler(), nystroem).fit(problem.X[:_START])
+    player = FeaturePlayer(features, SGDRegressor(random_state=SEED))
+    return in_batches(player, problem.X, problem.y).result
 
 
 def _kernel_ridge(problem: _Problem) -> Vector:
     """A batch machine, tuned by cross-validation on its rows, on all rows after them."""
-    first = problem.first
-    mean = problem.y[:first].mean()
+    _, X, y, n = problem
+    mean = y[:n].mean()
     machine = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
     search = GridSearchCV(machine, _RIDGES, cv=3, scoring="neg_mean_squared_error")
-    few = min(first, 2_000)  # for the choice of parameters
-    search.fit(problem.X[:few], problem.y[:few] - mean)
-    machine = search.best_estimator_.fit(problem.X[:first], problem.y[:first] - mean)
-    return np.asarray(machine.predict(problem.X[first:])) + mean
+    few = min(n, 2_000)  # for the choice of parameters
+    search.fit(X[:few], y[:few] - mean)
+    machine = search.best_estimator_.fit(X[:n], y[:n] - mean)
+    return np.asarray(machine.predict(X[n:])) + mean
 
 
-def _river() -> dict[str, Callable[[], Any]]:
+def _river() -> dict[str, Any]:
     try:
         from river import forest, neighbors, preprocessing, tree
     except ModuleNotFoundError as error:
         raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
     return {
-        "adaptive random forest": lambda: forest.ARFRegressor(seed=SEED),
-        "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=SEED),
-        "nearest neighbours": lambda: preprocessing.StandardScaler() | neighbors.KNNRegressor(),
+        "adaptive random forest": forest.ARFRegressor(seed=SEED),
+        "Hoeffding adaptive tree": tree.HoeffdingAdaptiveTreeRegressor(seed=SEED),
+        "nearest neighbours": preprocessing.StandardScaler() | neighbors.KNNRegressor(),
     }
 
 
-def _one_by_one(model: Any, problem: _Problem) -> Vector:
-    names = [f"x{j}" for j in range(problem.X.shape[1])]
-    scores = np.zeros(len(problem.y))
-    for t, (x, y) in enumerate(zip(problem.X.tolist(), problem.y.tolist(), strict=True)):
-        row = dict(zip(names, x, strict=True))
-        scores[t] = model.predict_one(row) or 0.0
-        model.learn_one(row, y)
-    return scores
+PART = Part(__doc__, measure, {"rows": 20_000, "flights_rows": 20_000, "forest_rows": 1_000})

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from forks.experiments.reproduce.document import Block, Paragraph, Table
+from forks.experiments.record import Record
+from forks.experiments.report import Block, Table, plus_minus
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, FLOORED, Printed, plain_name
-from forks.experiments.reproduce.records import Record
-from forks.experiments.reproduce.report import Cell, Line, lines
+from forks.experiments.reproduce.rates import Cell, Line, lines
 
 
 class Comparison(NamedTuple):
@@ -30,12 +30,12 @@ class Comparison(NamedTuple):
 
 
 def off(cell: Cell, paper: Printed) -> float:
-    """Difference of ours from the printed rate, in printed standard deviations."""
+    """Return the difference of ours from the printed rate, in printed standard deviations."""
     return (cell.mean - paper.rate) / paper.deviation
 
 
 def agree(cell: Cell, paper: Printed) -> bool:
-    """Tell whether a rate is within one printed standard deviation."""
+    """Is a rate within one printed standard deviation?"""
     return abs(off(cell, paper)) <= 1.0
 
 
@@ -68,37 +68,19 @@ def _other_regimes(line: Line, driver: Line | None, floored: Line | None) -> dic
 
 
 def agreement(records: Sequence[Record]) -> list[Block]:
-    """Write the table of all printed rates, with ours and the difference."""
+    """Return the table of all printed rates, with ours and the difference."""
     found = comparisons(records)
     rows = []
     for comparison in found:
         paper, cell = comparison.paper, comparison.authors
-        told = (f"{name}: {cell} {off(cell, paper):+.2f}" for name, cell in _shown(comparison))
-        rows.append(
-            [
-                comparison.stream,
-                comparison.method,
-                f"{paper.rate:.2f} ± {paper.deviation:.2f}",
-                "" if cell is None else str(cell),
-                "" if cell is None else f"{off(cell, paper):+.2f}",
-                "yes" if comparison.agrees else "no",
-                "; ".join(told),
-            ]
-        )
-    header = [
-        "stream",
-        "method",
-        "paper",
-        "ours, the authors' widths",
-        "off by",
-        "agrees",
-        "other regimes that agree",
-    ]
-    return [Paragraph(_summary(found)), Table(header, rows, 2)] if found else []
-
-
-def _shown(comparison: Comparison) -> list[tuple[str, Cell]]:
-    return [] if comparison.agrees else list(comparison.elsewhere.items())
+        elsewhere = {} if comparison.agrees else comparison.elsewhere
+        others = (f"{name}: {cell} {off(cell, paper):+.2f}" for name, cell in elsewhere.items())
+        row = [comparison.stream, comparison.method, plus_minus(*paper[:2])]
+        row += ["", ""] if cell is None else [str(cell), f"{off(cell, paper):+.2f}"]
+        rows.append([*row, "yes" if comparison.agrees else "no", "; ".join(others)])
+    header = ["stream", "method", "paper", "ours, the authors' widths", "off by", "agrees"]
+    table = Table([*header, "other regimes that agree"], rows, 2)
+    return [_summary(found), table] if found else []
 
 
 def _summary(found: Sequence[Comparison]) -> str:

@@ -10,13 +10,27 @@ Everything is checked before anything is played.
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from forks.datasets import describe, names
-from forks.experiments.reproduce.plans import EXPERIMENTS
+from forks.engine.checks import whole
+from forks.experiments.record import Record, grouped
+from forks.experiments.report import Block, Table
+from forks.experiments.reproduce.chapters import NAMES, Chapter
+from forks.experiments.reproduce.rates import (
+    about,
+    as_published,
+    done,
+    every_round,
+    mean,
+    median_seconds,
+    spread,
+)
 from forks.experiments.reproduce.runs import Run
 
 ENDINGS = (".toml", ".json")
@@ -26,126 +40,131 @@ class PlanError(ValueError):
     """A plan that cannot be played; the message names the file and the entry."""
 
 
-def read_plan(path: Path) -> list[Run]:
-    """Return the runs of a plan file."""
+@contextmanager
+def _naming(place: Any) -> Iterator[None]:
+    """Context whose errors begin with a place: file, experiment, method."""
+    try:
+        yield
+    except PlanError as error:
+        raise PlanError(f"{place}, {error}") from error
+    except (TypeError, ValueError) as error:
+        raise PlanError(f"{place}: {error}") from error
+
+
+def read_plan(path: Path) -> dict[str, list[Run]]:
+    """Return the runs of a plan file, by their experiments."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no plan file {path}")
-    content = _parsed(path)
-    _only(path, "the file", content, {"experiments"})
-    entries = content.get("experiments")
-    if not isinstance(entries, list) or not entries:
-        raise PlanError(f"{path}: experiments must be a list with at least one entry")
-    runs: list[Run] = []
-    seen: set[str] = set()
-    for number, entry in enumerate(entries, start=1):
-        runs += _experiment(path, f"experiment {number}", entry, seen)
-    return runs
+    plan: dict[str, list[Run]] = {}
+    with _naming(path):
+        content = _parsed(path)
+        _check_keys("a plan", content, {"experiments"})
+        for number, entry in enumerate(_listed(content, "experiments"), start=1):
+            with _naming(f"experiment {number}"):
+                _check_keys("it", entry, {"name", "data", "methods", "permutations", "rows"})
+                name = _text(entry, "name")
+                if name in (*NAMES, "all"):
+                    raise ValueError(f"the name {name!r} is that of one of the paper's")
+                if name in plan:
+                    raise ValueError(f"there are two experiments {name!r}")
+            with _naming(f"experiment {number} ({name})"):
+                plan[name] = list(_runs(path.parent, name, entry))
+    return plan
 
 
-def _parsed(path: Path) -> Mapping[str, Any]:
+def _parsed(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
     try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except ValueError as error:
-        raise PlanError(f"{path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise PlanError(f"{path}: a plan must be an object with a list `experiments`")
-    return content
+        raise ValueError(f"cannot be read: {error}") from error
 
 
-def _experiment(path: Path, where: str, entry: Any, seen: set[str]) -> Iterator[Run]:
-    _only(path, where, entry, {"name", "data", "methods", "permutations", "rows"})
-    name = entry.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise PlanError(f"{path}, {where}: name must be text, got {name!r}")
-    if name in EXPERIMENTS or name == "all":
-        raise PlanError(f"{path}, {where}: the name {name!r} is that of one of the paper's")
-    if name in seen:
-        raise PlanError(f"{path}, {where}: there are two experiments {name!r}")
-    seen.add(name)
-    where = f"{where} ({name})"
-    permutations = _count(path, where, entry, "permutations", 1, 1)
-    rows = _count(path, where, entry, "rows", 0, 0)
-    given = entry.get("data")
-    given = given if isinstance(given, list) else [given]
-    streams = [_data(path, where, data) for data in given]
+def _runs(folder: Path, name: str, entry: dict[str, Any]) -> Iterator[Run]:
+    permutations, rows = entry.get("permutations", 1), entry.get("rows", 0)
+    whole("permutations", permutations, 1)
+    whole("rows", rows, 0)
+    data = entry.get("data")
+    streams = [_data(folder, one) for one in (data if isinstance(data, list) else [data])]
     if not streams:
-        raise PlanError(f"{path}, {where}: data must not be empty")
-    methods = entry.get("methods")
-    if not isinstance(methods, list) or not methods:
-        raise PlanError(f"{path}, {where}: methods must be a list with at least one entry")
-    chosen: dict[str, tuple[str, dict[str, Any]]] = {}
-    for number, method in enumerate(methods, start=1):
-        place = f"{where}, method {number}"
-        for label, made in _methods(path, place, method):
-            if label in chosen:
-                raise PlanError(f"{path}, {place}: there are two methods {label!r}: give labels")
-            chosen[label] = made
-    for data in streams:
+        raise ValueError("data must not be empty")
+    methods: dict[str, tuple[str, dict[str, Any]]] = {}
+    for number, method in enumerate(_listed(entry, "methods"), start=1):
+        with _naming(f"method {number}"):
+            for label, made in _methods(method):
+                if label in methods:
+                    raise ValueError(f"there are two methods {label!r}: give labels")
+                methods[label] = made
+    for stream in streams:
         for permutation in range(permutations):
-            for label, (learner, arguments) in chosen.items():
-                yield Run(
-                    experiment=name,
-                    data=data,
-                    method=label,
-                    learner=learner,
-                    arguments=arguments,
-                    permutation=permutation,
-                    rows=rows,
-                )
+            for label, (learner, arguments) in methods.items():
+                yield Run(name, stream, label, learner, arguments, permutation, rows=rows)
 
 
-def _methods(
-    path: Path, where: str, entry: Any
-) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
+def _methods(entry: Any) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
     """Return the labels, learners and arguments that an entry stands for, each tried once."""
-    _only(path, where, entry, {"learner", "arguments", "label"})
-    learner, arguments = entry.get("learner"), entry.get("arguments", {})
-    if not isinstance(learner, str):
-        raise PlanError(f"{path}, {where}: learner must be text, got {learner!r}")
+    _check_keys("it", entry, {"learner", "arguments", "label"})
+    learner, arguments = _text(entry, "learner"), entry.get("arguments", {})
     if not isinstance(arguments, dict):
-        raise PlanError(f"{path}, {where}: arguments must be a table, got {arguments!r}")
+        raise ValueError(f"arguments must be a table, got {arguments!r}")
     first = str(entry.get("label", learner))
     varied = [key for key, value in arguments.items() if isinstance(value, list)]
     values = [value if isinstance(value, list) else [value] for value in arguments.values()]
     for chosen in product(*values):
         made = dict(zip(arguments, chosen, strict=True))
-        run = Run(experiment="", data="", method="", learner=learner, arguments=made)
-        try:
-            run.make_learner()
-        except (TypeError, ValueError) as error:
-            raise PlanError(f"{path}, {where}: {error}") from error
+        Run("", "", "", learner, made).make_learner()
         yield ", ".join([first, *(f"{key} {made[key]}" for key in varied)]), (learner, made)
 
 
-def _data(path: Path, where: str, data: Any) -> str:
+def _data(folder: Path, data: Any) -> str:
     """Return the name of a data set, or the path of a file."""
     if not isinstance(data, str):
-        raise PlanError(f"{path}, {where}: data must be a name or a path, got {data!r}")
+        raise ValueError(f"data must be a name or a path, got {data!r}")
     if data in names(None):
         if describe(data).read is None:
-            raise PlanError(f"{path}, {where}: {data} is no data set that can be loaded whole")
+            raise ValueError(f"{data} is no data set that can be loaded whole")
         return data
-    file = (path.parent / data).resolve()
+    file = (folder / data).resolve()
     if not file.is_file():
-        known = ", ".join(names())
-        raise PlanError(f"{path}, {where}: {data!r} is neither a file nor one of {known}")
+        raise ValueError(f"{data!r} is neither a file nor one of {', '.join(names())}")
     return str(file)
 
 
-def _count(path: Path, where: str, entry: Any, key: str, default: int, low: int) -> int:
-    value = entry.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise PlanError(
-            f"{path}, {where}: {key} must be an integer of at least {low}, got {value!r}"
-        )
-    return value
+def _text(entry: dict[str, Any], key: str) -> str:
+    text = entry.get(key)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{key} must be text, got {text!r}")
+    return text
 
 
-def _only(path: Path, where: str, entry: Any, known: set[str]) -> None:
+def _listed(entry: dict[str, Any], key: str) -> list[Any]:
+    entries = entry.get(key)
+    if not isinstance(entries, list) or not entries:
+        raise ValueError(f"{key} must be a list with at least one entry")
+    return entries
+
+
+def _check_keys(name: str, entry: Any, known: set[str]) -> None:
     if not isinstance(entry, dict):
-        raise PlanError(f"{path}, {where}: must be a table, got {entry!r}")
-    for key in entry:
-        if key not in known:
-            told = ", ".join(sorted(known))
-            raise PlanError(f"{path}, {where}: {key!r} is none of {told}")
+        raise ValueError(f"{name} must be a table, got {entry!r}")
+    for key in entry.keys() - known:
+        raise ValueError(f"{key!r} is none of {', '.join(sorted(known))}")
+
+
+def plan_chapter(name: str) -> Chapter:
+    """Return the chapter of an experiment from a plan file."""
+    text = f"{name}\n\nFrom a plan file. Mistakes in %: mean and deviation over permutations."
+    return Chapter(text, lambda: (), lambda records: _tables(records, name))
+
+
+def _tables(records: Sequence[Record], experiment: str) -> list[Block]:
+    blocks: list[Block] = []
+    for data, played in grouped(done(records, experiment), itemgetter("data")).items():
+        rows = []
+        for method, runs in grouped(played, itemgetter("method")).items():
+            rates = [spread([rate(r) for r in runs]) for rate in (every_round, as_published)]
+            ms, points = 1e3 * median_seconds(runs), mean(runs, "stored_points")
+            rows.append([method, *rates, f"{ms:.3g}", f"{points:.0f}"])
+        header = ["", "every round", "as the paper counts", "ms", "points"]
+        blocks += [f"### {data}", about(played), Table(header, rows)]
+    return blocks

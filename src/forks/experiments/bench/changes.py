@@ -1,0 +1,49 @@
+"""After a change of the concept.
+
+The demo's stream, three abrupt changes, 5 % of the labels are noise: mistakes in windows of 500
+rows over those in the 4,000 rows before the change.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from forks.evaluate import LearnerPlayer, is_mistake
+from forks.experiments.bench._data import SEED
+from forks.experiments.bench._part import Number, Part
+from forks.learners import Adaptive
+from forks.streams import drift_rows, drifting
+
+_OURS = "FORKSClassifier()"
+_WINDOW = 500  # rows
+_BEFORE = 4_000  # rows before a change, for the old level
+
+
+def measure(rows: int = 200_000, seeds: int = 4) -> Iterator[Number]:
+    """Count mistakes after the changes, over the level before them."""
+    settings = {"n_rows": rows, "seeds": seeds}
+    changes = drift_rows(rows)
+    learners = {_OURS: Adaptive(), "without new starts": Adaptive(restart=False)}
+    for name, learner in learners.items():
+        wrong = np.array([_mistakes(learner, rows, seed) for seed in range(seeds)])
+        before = np.mean([wrong[:, c - _BEFORE : c].mean() for c in changes])
+        total = 100.0 * float(wrong.mean())
+        yield Number(f"{name}: mistakes, all rows", total, "%", settings)
+        for start in range(0, rows // 4 - _BEFORE, _WINDOW):
+            end = start + _WINDOW
+            after = np.mean([wrong[:, c + start : c + end].mean() for c in changes])
+            level = float(after / before)
+            yield Number(name, level, "", settings, "rows since a change", end)
+            if name == _OURS and end == min(2_000, rows // 8):
+                title = f"{name}: level in rows {start:,} to {end:,}, over the old one"
+                yield Number(title, level, settings=settings, at_most=1.2)
+
+
+def _mistakes(learner: Adaptive, rows: int, seed: int) -> Any:
+    player = LearnerPlayer(_OURS, learner, seed=SEED)
+    chunks = drifting(rows, seed=seed, chunk=10_000)
+    return np.concatenate([is_mistake(player.play(X, y).scores, y) for X, y in chunks])
+
+
+PART = Part(__doc__, measure, {"rows": 100_000, "seeds": 1})

@@ -1,0 +1,48 @@
+"""The default classifier against random features.
+
+A pass over cod-rna and over spambase, rows in random order, nothing tuned. scikit-learn:
+`RBFSampler(400)` and `SGDClassifier`, in batches of 100, on features as they are, which costs it
+mistakes and no time.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from forks import FORKSClassifier
+from forks.evaluate import is_mistake, player_for
+from forks.experiments.bench._data import SEED, SIGNS, Stream, shuffled
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._peers import random_features
+from forks.experiments.bench._timing import Timed, best_times
+
+_OURS, _SKLEARN = "FORKSClassifier()", "scikit-learn"
+
+
+def measure(rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
+    """Time whole passes, each row predicted before it is learned, fits and all."""
+    for name in ("cod-rna", "spambase"):
+        yield from _against(name, shuffled(name).first(rows), repeats)
+
+
+def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
+    contenders = {_OURS: lambda: _ours(stream), _SKLEARN: lambda: random_features(stream, 400)}
+    times = best_times(contenders, repeats)
+    settings = {"data": name, "n_rows": len(stream.y)}
+    for contender, one in times.items():
+        per_row = 1e6 * one.seconds / len(stream.y)
+        mistakes = 100.0 * float(np.mean(is_mistake(one.result, stream.y)))
+        yield Number(contender, per_row, "µs per row", settings, column=f"{name}, time")
+        yield Number(contender, mistakes, "%", settings, column=f"{name}, mistakes")
+    title = f"{name}: time of {_OURS} over that of scikit-learn"
+    ratio = times[_OURS].seconds / times[_SKLEARN].seconds
+    yield Number(title, ratio, settings=settings, at_most=0.3)
+
+
+def _ours(stream: Stream) -> Timed:
+    player = player_for(_OURS, FORKSClassifier(random_state=SEED), classes=SIGNS)
+    scores = player.play(*stream).scores
+    return Timed(player.clock.seconds, scores)
+
+
+PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3})

@@ -1,0 +1,135 @@
+"""Records: what a run was, what came out of it, and where it was made.
+
+A record is a flat JSON object. Every record has a `key` (a hash of what was asked for), the
+`experiment` that it belongs to and a `status`; a failed one has a `reason`. Records are lines of a
+file, appended as runs end, so that a crash can cut off the last line only.
+"""
+
+import hashlib
+import json
+import lzma
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from forks import __version__
+from forks.engine import one_thread
+from forks.evaluate.provenance import environment
+
+Record = dict[str, Any]
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+DONE, FAILED = "done", "failed"
+
+
+class Missing(Exception):
+    """Something that a run needs is not at hand; the message says what."""
+
+
+def key_of(asked: Mapping[str, Any]) -> str:
+    """Return the identity of a run: a hash of what was asked for."""
+    text = json.dumps(asked, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def played(asked: Mapping[str, Any], play: Callable[[], Mapping[str, Any]]) -> Record:
+    """Play a run with BLAS on one thread; return its record, with the reason if it fails.
+
+    Parameters
+    ----------
+    asked : mapping
+        What is to be played, `experiment` among it.
+    play : callable
+        Plays it, and returns what the record has of the outcome.
+    """
+    try:
+        with one_thread():
+            outcome = {"status": DONE, **play()}
+    except Exception as error:
+        outcome = {"status": FAILED, "reason": reason_of(error)}
+    return {"key": key_of(asked), **asked, **outcome, **made_with()}
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in one line why a run failed."""
+    if isinstance(error, Missing):
+        return str(error)
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
+
+
+def made_with() -> Record:
+    """Return the versions and the machine."""
+    return {"forks": __version__, **environment(), "machine": platform.machine()}
+
+
+def grouped(records: Iterable[Item], by: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return lists of records by what they have in common, in the order of their first ones."""
+    groups: dict[Key, list[Item]] = {}
+    for record in records:
+        groups.setdefault(by(record), []).append(record)
+    return groups
+
+
+def done_keys(records: Iterable[Record]) -> set[str]:
+    """Return the keys of the runs that need not be played again."""
+    return {record["key"] for record in records if record["status"] == DONE}
+
+
+class RecordFile:
+    """Records on disk.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it and its folder are made when the first record is appended. A file that ends in
+        `.xz` is compressed, for keeping: it can be read only.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> list[Record]:
+        """Return all whole records; raise `ValueError` with the line of a damaged one."""
+        if not self.path.exists():
+            return []
+        lines = self._bytes().split(b"\n")
+        records = []
+        for number, line in enumerate(lines[:-1], start=1):  # what follows the last end is cut off
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"{self.path}, line {number}: not a record ({error})") from error
+            if not (isinstance(record, dict) and {"key", "experiment", "status"} <= set(record)):
+                raise ValueError(f"{self.path}, line {number}: not a record")
+            records.append(record)
+        return records
+
+    def _bytes(self) -> bytes:
+        if self.path.suffix != ".xz":
+            return self.path.read_bytes()
+        try:
+            with lzma.open(self.path) as file:
+                return file.read()
+        except (EOFError, lzma.LZMAError) as error:
+            raise ValueError(f"{self.path} is not an xz file, or is damaged: {error}") from error
+
+    def append(self, record: Record) -> None:
+        """Add a record; it is on the disk when this returns."""
+        if self.path.suffix == ".xz":
+            raise ValueError(f"{self.path} is compressed: decompress it to go on with it")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def drop_cut_off_line(self) -> None:
+        """Remove what a crash has left of a last line, so that its run is played again."""
+        if not self.path.exists():
+            return
+        with self.path.open("r+b") as file:
+            whole = file.read()
+            file.truncate(whole.rfind(b"\n") + 1)

@@ -1,0 +1,148 @@
+"""Reports: a list of blocks of Markdown, written as a Markdown file and as an HTML page.
+
+A block is text (a paragraph, a heading, a list, a picture) or a `Table`.
+"""
+
+import base64
+import csv
+import html
+import inspect
+import io
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from rich.table import Table as TerminalTable
+
+from forks.experiments.record import reason_of
+from forks.experiments.style import PAGE
+from forks.files import write_atomically
+
+
+class Table(NamedTuple):
+    """A table, for a report (`str`) and for the terminal (rich prints it)."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_names: int = 1  # columns of names, set flush left; the others are numbers
+    blank: str = ""  # of an empty cell
+
+    def __str__(self) -> str:
+        rule = ["---" if i < self.n_names else "--:" for i in range(len(self.header))]
+        lines = [map(_escaped, self.header), rule, *(map(_escaped, row) for row in self.rows)]
+        return "\n".join(
+            "|" + "".join(f" {text} |" if text else f" {self.blank}|" for text in line)
+            for line in lines
+        )
+
+    def __rich__(self) -> TerminalTable:
+        table = TerminalTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for i, heading in enumerate(self.header):
+            table.add_column(heading, justify="left" if i < self.n_names else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+
+Block = str | Table
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", r"\|").replace("\n", " ")
+
+
+def bullets(items: Iterable[str]) -> str:
+    """Return a list of items."""
+    return "\n".join(f"- {item}" for item in items)
+
+
+def plus_minus(mean: float, deviation: float, digits: int = 2) -> str:
+    """Return a mean with its deviation."""
+    return f"{mean:.{digits}f} ± {deviation:.{digits}f}"
+
+
+def csv_text(header: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table as CSV; None is an empty cell."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue()
+
+
+def title_and_text(doc: str | None) -> tuple[str, str]:
+    """Return the first line of a docstring without its full stop, and the rest as one line."""
+    title, _, text = inspect.cleandoc(doc or "").partition("\n")
+    return title.removesuffix("."), " ".join(text.split())
+
+
+class Section(NamedTuple):
+    """What a report has of one experiment."""
+
+    name: str
+    title: str
+    text: str
+    blocks: Sequence[Block]  # tables, and what is said about them
+    draw: Callable[[], Any] | None = None  # makes the figure
+    last: Sequence[Block] = ()  # after the figure
+    csv: str = ""
+
+
+def write_report(folder: Path, opening: Sequence[Block], sections: Iterable[Section]) -> None:
+    """Write report.md, report.html, and the pictures and CSV files of the sections.
+
+    A figure that cannot be drawn is a line with the reason.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    blocks = list(opening)
+    for section in sections:
+        blocks += [f"## {section.title}", section.text, *section.blocks]
+        if section.draw is not None:
+            blocks.append(_picture(folder, section))
+        if section.csv:
+            write_atomically(folder / f"{section.name}.csv", section.csv.encode())
+        blocks += section.last
+    markdown = to_markdown(blocks)
+    write_atomically(folder / "report.html", to_html(markdown, folder).encode())
+    write_atomically(folder / "report.md", markdown.encode())
+
+
+def _picture(folder: Path, section: Section) -> str:
+    assert section.draw is not None
+    picture = io.BytesIO()
+    try:
+        section.draw().savefig(picture, format="png")
+    except Exception as error:
+        return f"No picture: {reason_of(error)}"
+    write_atomically(folder / f"{section.name}.png", picture.getvalue())
+    return f"![{section.title}]({section.name}.png)"
+
+
+def to_markdown(blocks: Iterable[Block]) -> str:
+    """Return a document as Markdown."""
+    return "\n\n".join(str(block) for block in blocks if block) + "\n"
+
+
+def to_html(markdown: str, folder: Path) -> str:
+    """Return a document as an HTML page that needs no other file.
+
+    Parameters
+    ----------
+    markdown : str
+        It begins with its title.
+    folder : path
+        Where the pictures are, which the page takes in.
+    """
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(markdown)
+    for part in [child for token in tokens for child in token.children or ()]:
+        if part.type == "image":
+            picture = (folder / str(part.attrs["src"])).read_bytes()
+            part.attrs["src"] = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    title = html.escape(markdown.splitlines()[0].removeprefix("# "))
+    head = f'<meta charset="utf-8">\n<title>{title}</title>'
+    width = '<meta name="viewport" content="width=device-width">'
+    body = parser.renderer.render(tokens, parser.options, {})
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n{width}\n<style>\n{PAGE}\n</style>\n'
+        f"</head>\n<body>\n{body}</body>\n</html>\n"
+    )

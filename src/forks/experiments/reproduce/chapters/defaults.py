@@ -1,0 +1,68 @@
+"""The default learner, nothing tuned.
+
+`FORKSClassifier()`, which is `forks.learners.Adaptive`, and the same with one part at a time
+changed. Mean and deviation of the mistake rate in %, every round counted; german and spambase in
+the published orders. With repeats: the adversarial games, 500 points repeated and every second
+block lying. Time is CPU time of a pass of the default learner.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from forks.experiments.record import Record, grouped
+from forks.experiments.report import Block, Table
+from forks.experiments.reproduce.chapters import Chapter
+from forks.experiments.reproduce.chapters.table1 import ROWS
+from forks.experiments.reproduce.rates import done, every_round, spread, stream_name
+from forks.experiments.reproduce.runs import Run
+
+DEFAULT = "default"
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    DEFAULT: {},
+    "no learning before the buffer is full": {"early": False},
+    "features as they are": {"scaling": "none"},
+    "bandwidth 1 of scaled features": {"bandwidth": "absolute"},
+    "no linear part": {"linear": False},
+    "no follower": {"follow": False},
+    "no new starts": {"restart": False},
+    "wrong labels at full strength": {"robust": False},
+    "hinge": {"loss": "hinge"},
+    "logistic": {"loss": "logistic"},
+    "64 landmarks": {"buffer": 64},
+    "500 landmarks": {"buffer": 500},
+}
+_GAMES = (("german", 10), ("german", 20), ("cod-rna", 10), ("cod-rna", 20))
+
+
+def plan(permutations: int = 20, data: Sequence[str] = tuple(ROWS)) -> Iterator[Run]:
+    """Every variant on every data set, and in the adversarial games."""
+    for name, repeats in [*((name, 0) for name in data), *_GAMES]:
+        for permutation in range(permutations):
+            for variant, arguments in VARIANTS.items():
+                yield Run("defaults", name, variant, "Adaptive", arguments, permutation, repeats)
+
+
+def tables(records: Sequence[Record]) -> list[Block]:
+    """Return the mean mistake rates, a line per variant and a column per stream."""
+    runs = grouped(
+        done(records, "defaults"),
+        lambda r: (r["method"], stream_name(r["data"], r["repeats"])),
+    )
+    streams = list(dict.fromkeys(stream for _, stream in runs))
+    variants = {name for name, _ in runs}
+    lines = []
+    for name in [*(v for v in VARIANTS if v in variants), *sorted(variants - set(VARIANTS))]:
+        own = [[every_round(r) for r in runs.get((name, stream), [])] for stream in streams]
+        lines.append([name, *(spread(rates) if rates else "" for rates in own)])
+    speed = ["µs a round"]
+    for stream in streams:
+        times = [1e6 * r["seconds"] / r["n_rows"] for r in runs.get((DEFAULT, stream), [])]
+        speed.append(f"{np.median(times):.2g}" if times else "")
+    counts = sorted({len(own) for own in runs.values()})
+    permutations = "Permutations of each stream: " + ", ".join(map(str, counts)) + "."
+    return [permutations, Table(["", *streams], [*lines, speed])]
+
+
+CHAPTER = Chapter(__doc__, plan, tables, quick={"permutations": 3})
