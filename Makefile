@@ -3,6 +3,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs-installed
 OF_RIVER := tests/compat tests/experiments/bench tests/engine/test_memory.py
+NOJIT := tests/test_losses.py tests/engine/test_rows.py tests/engine/test_random.py tests/engine/test_blocks.py
 LOCK := requirements-dev.lock
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(LOCK)
 
@@ -14,7 +15,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow lowest fuzz lint format bench endurance docs lock clean
+.PHONY: help install demo test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -34,6 +35,9 @@ demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
 
 test: $(STAMP)  ## run the tests, without the long proofs
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+
+test-nojit: $(STAMP)  ## run a sample of the tests without compilation
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "not slow" $(NOJIT)
 
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow --timeout 7200
