@@ -168,7 +168,8 @@ def test_help_and_errors_of_the_command_line_list_the_formats(rows, tmp_path):
         assert "libsvm, csv, tsv, parquet, jsonl." in text
         assert ".tsv, .parquet, .jsonl; others are LIBSVM" in text
     result = call("run", rows[0], "--format", "xml")
-    assert "--format must be one of libsvm, csv, tsv, parquet, jsonl, got 'xml'" in result.stderr
+    choices = "'libsvm', 'csv', 'tsv', 'parquet', 'jsonl'"
+    assert f"--format must be one of {choices}, got 'xml'" in result.stderr
     result = call("run", "-", input=b"")
     assert "standard input needs --format, one of libsvm, csv, tsv, jsonl" in result.stderr
 
