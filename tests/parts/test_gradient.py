@@ -52,8 +52,8 @@ def test_losses_without_curvature_are_never_held():
 def test_curvature_and_weight_decide_whether_k_x_x_is_needed():
     out, y = np.array([0.0, 3.0]), np.ones(2)
     for loss, weight, curved in ((SquaredError(), 1.0, True), (SquaredError(), 0.0, False)):
-        assert _ask.over()(loss, 0.5, weight, out, y, 1.0, 1.0)[0] is curved
-    assert _ask.over()(Hinge(), 0.5, 1.0, out, y, 1.0, 1.0)[0] is False
+        assert _ask.over()(loss, 0.5, weight, out, y, 1.0, 1.0)[0] == curved
+    assert not _ask.over()(Hinge(), 0.5, 1.0, out, y, 1.0, 1.0)[0]
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_curvature_and_weight_decide_whether_k_x_x_is_needed():
 )
 def test_a_row_is_harmless_if_its_step_from_zero_is_below_1e150(weight, y, length, harmless):
     ask = _ask.over()
-    assert ask(SquaredError(), 0.5, weight, np.zeros(1), np.array([y]), 0.0, length)[1] is harmless
+    assert ask(SquaredError(), 0.5, weight, np.zeros(1), np.array([y]), 0.0, length)[1] == harmless
