@@ -12,6 +12,8 @@ from forks.engine import Engine, rows_from, take
 from forks.engine.blocks import padded
 from forks.engine.protocol import run, score_rows
 from forks.kernels import (
+    KERNELS,
+    METRICS,
     Gaussian,
     Laplacian,
     Linear,
@@ -49,6 +51,11 @@ def sparse_values(kernel, X, Z):
     out = np.empty((X.shape[0], padded(len(Z))))
     sparse_block(kernel, rows_from(X), kept_points(Z), len(Z), out)
     return out[:, : len(Z)]
+
+
+def test_every_kernel_has_a_case_and_a_bandwidth_a_metric():
+    assert {type(kernel) for kernel, _ in CASES} == set(KERNELS.values())
+    assert {kind for kind in KERNELS.values() if "bandwidth" in kind._fields} == set(METRICS)
 
 
 # ---- values ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiled import njit
-from forks import oracles
+from forks import losses, oracles
 from forks.learners import KOGD
 from forks.losses import (
     EpsilonInsensitive,
@@ -27,6 +27,7 @@ from forks.losses import (
 CLASSIFICATION = [Hinge(), SquaredHinge(), Logistic()]
 REGRESSION = [SquaredError(), EpsilonInsensitive(0.25), EpsilonInsensitive(0.0), Huber(0.75)]
 LOSSES = CLASSIFICATION + REGRESSION
+
 
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 each_classification_loss = pytest.mark.parametrize("loss", CLASSIFICATION, ids=repr)
@@ -55,6 +56,14 @@ def smooth_scores(loss, y):
     for kink in kinks(loss, y):
         scores = scores[np.abs(scores - kink) > 1e-3]
     return scores.tolist()
+
+
+def test_every_loss_has_a_case_and_is_for_its_task():
+    words = losses.LOSSES
+    assert {type(loss) for loss in CLASSIFICATION} == set(words["classification"].values())
+    assert {type(loss) for loss in REGRESSION} == set(words["regression"].values())
+    for task, named in words.items():
+        assert {kind().task for kind in named.values()} == {task}
 
 
 @each_loss
