@@ -1,6 +1,10 @@
 """Files that are not what they should be: one error that names file and reason, nothing loaded."""
 
 import json
+import warnings
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -120,8 +124,8 @@ def test_a_file_of_another_version_says_so(version):
         (lambda h, a: h["fitted"].update(n_features=True), "n_features is True"),
         (lambda h, a: h["fitted"].update(n_outputs=3), "3 outputs for 2 classes"),
         (lambda h, a: h["fitted"].update(rounds=-1), "rounds is -1"),
-        (lambda h, a: h["fitted"]["learner"].update(budget=10**17), "floats"),
-        (lambda h, a: h["fitted"]["learner"].update(budget=10**30), "floats"),
+        (lambda h, a: h["fitted"]["learner"].update(budget=2**53), "floats"),
+        (lambda h, a: h["fitted"]["learner"].update(budget=10**30), "budget must be at most"),
         (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth=-1.0), "bandwidth"),
         (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth="x"), "bandwidth"),
         (lambda h, a: h["fitted"].update(feature_names=["a"]), "1 feature names"),
@@ -202,6 +206,93 @@ def test_no_integer_leads_compiled_code_astray(method, learned):
             assert scores.shape == (len(X),)
             again.partial_fit(X[:20], Y[:20])
     assert accepted < 0.5 * 7 * len(few)
+
+
+# ---- what is accepted can be saved and loaded again --------------------------------------------
+
+MODELS = {method.name: method for method in CATALOGUE}
+
+
+@cache
+def learned(name):
+    """A model of many counters, as header and arrays."""
+    learner = MODELS[name].make(Setting(Gaussian(1.5), 8, 160))
+    if hasattr(learner, "update_cycle"):
+        learner = replace(learner, update_cycle=5)
+    return as_bytes(OnlineKernelClassifier(learner, random_state=0).fit(X, Y))
+
+
+def is_refused_or_lasts(data):
+    """Load; play a hundred rows, save and load again. Was it refused at once?"""
+    try:
+        model = from_bytes("here", data).model
+    except ModelFileError:
+        return True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = model.prequential(X[:100], Y[:100])
+        assert np.isfinite(scores).all()
+        again = from_bytes("again", as_bytes(model)).model
+        assert as_bytes(again) == as_bytes(model)
+        assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    return False
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("value", [2**53 - 50, 2**53, 2**53 + 1])
+def test_counters_near_their_bound(name, value):
+    """They are held there in a file: no model outgrows what can be loaded."""
+    data, refused = learned(name), 0
+    counts = unpack("", data)[1]["engine.0.ints"]
+    start, n = counts[:2]
+
+    def rounds(header, arrays):
+        header["fitted"]["rounds"] = value
+
+    for at in range(start + 1, start + n):
+
+        def change(header, arrays, at=at):
+            rounds(header, arrays)
+            arrays["engine.0.ints"][at] = value
+
+        refused += is_refused_or_lasts(hostile(data, change))
+    if value <= 2**53:
+        assert not is_refused_or_lasts(hostile(data, rounds))
+        assert refused < n - 1
+    else:
+        assert refused == n - 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-200, 1e200, 1.7e308, -1.7e308])
+def test_numbers_that_overflow_later(name, value):
+    """All floats, or those of one array."""
+    data = learned(name)
+    _, arrays = unpack("", data)
+    table = arrays["engine.0.ints"]
+    starts = {0, len(arrays["engine.0.floats"])}
+    starts |= {int(s) for s in table[: table[0] : 4] if s < len(arrays["engine.0.floats"])}
+    ends = sorted(starts)
+    for start, end in [(0, ends[-1]), *pairwise(ends)]:
+
+        def change(_, arrays, start=start, end=end):
+            arrays["engine.0.floats"][start:end] = value
+
+        is_refused_or_lasts(hostile(data, change))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_fields_of_a_learner_that_are_out_of_all_bounds(name):
+    data = learned(name)
+    fields = unpack("", data)[0]["fitted"]["learner"]
+    numbers = [key for key, value in fields.items() if type(value) in (int, float)]
+    for key in numbers:
+        for value in (2**53, 2**53 + 1, 2**63, 10**300, 10**400, -1, 0, 1e308, 5e-324, True):
+
+            def change(header, _, key=key, value=value):
+                header["fitted"]["learner"][key] = value
+
+            is_refused_or_lasts(hostile(data, change))
 
 
 def _sparse_median():

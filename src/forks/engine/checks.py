@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+_LARGEST = 2**53  # of whole numbers: compiled code can count to it, and beyond
+
 
 def positive(name: str, value: Any, infinite: bool = False) -> None:
     """Check that a number is above zero, and finite unless `infinite` is allowed."""
@@ -22,7 +24,7 @@ def not_negative(name: str, value: Any) -> None:
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> int:
-    """Return a whole number between two bounds, both allowed, as an int."""
+    """Return a whole number between two bounds, both allowed, as an int; 2^53 is one for all."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)
@@ -30,6 +32,8 @@ def whole(name: str, value: Any, low: int, high: int | None = None, high_name: s
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
     if high is not None and number > high:
         raise ValueError(f"{name} must be at most {high_name or 'its bound'} ({high}), got {value}")
+    if number > _LARGEST:
+        raise ValueError(f"{name} must be at most 2^53, got {value!r}")
     return number
 
 

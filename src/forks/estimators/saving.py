@@ -10,7 +10,7 @@ Nothing in a file is trusted: every name, type, size and bound is checked before
 and compiled code gets no integer that it could be led astray by.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,19 +162,20 @@ def _fitted_header(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
     engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
     arrays: dict[str, np.ndarray] = {}
     for number, each in enumerate(engines):
-        for part, array in each.memory._asdict().items():
+        for part, array in _held(each.learner, each.memory)._asdict().items():
             arrays[f"engine.{number}.{part}"] = array
+    rounds = min(engine.rounds, MANY)
     names = state.get("feature_names_in_")
     counts = state.get("_class_counts")
     header = {
         "learner": encode("learner", engine.learner),
-        "rounds": engine.rounds,
-        "last_mends": [each.last_mend for each in engines],
+        "rounds": rounds,
+        "last_mends": [each.last_mend and min(each.last_mend, rounds) for each in engines],
         "n_features": int(state["n_features_in_"]),
         "n_outputs": engine.n_outputs,
         "feature_names": None if names is None else [str(name) for name in names],
         "classes": _encode_classes(state["classes_"]) if "classes_" in state else None,
-        "class_counts": None if counts is None else counts.after(engine.rounds).tolist(),
+        "class_counts": None if counts is None else _counted(counts, engine.rounds),
         "median": None,
     }
     if median is not None:
@@ -191,6 +192,33 @@ def _fitted_header(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
         elif rows is not None:
             arrays["median.rows"] = rows
     return header, arrays
+
+
+def _held(learner: Learner, memory: Memory) -> Memory:
+    """Return the memory with its counters held at the most that a file may have.
+
+    No stream is that long, but a file may claim that one was.
+    """
+    if all(counter.max(initial=0) <= MANY for counter in _counters(learner.view(memory))):
+        return memory
+    memory = memory.copy()
+    for counter in _counters(learner.view(memory)):
+        np.minimum(counter, MANY, out=counter)
+    return memory
+
+
+def _counters(view: Any) -> Iterator[np.ndarray]:
+    """Yield the arrays of whole numbers in a state, but for the generators."""
+    for name, part in view._asdict().items():
+        if isinstance(part, tuple):
+            yield from _counters(part)
+        elif part.dtype.kind == "i" and name != "random":
+            yield part
+
+
+def _counted(counts: ClassCounts, rounds: int) -> list[float]:
+    held: list[float] = np.minimum(counts.after(rounds), MANY).tolist()
+    return held
 
 
 def _encode_classes(classes: np.ndarray) -> dict[str, Any]:

@@ -305,10 +305,16 @@ def _factorise(plan: SketchPlan, sketch: Sketch) -> None:
 
 
 def _refresh_map(plan: SketchPlan, feature_map: FeatureMap, sketch: Sketch) -> None:
-    """Z = Phi_pm^+ V |Sigma|^(1/2), with the k leading pairs of those that are kept."""
+    """Z = Phi_pm^+ V |Sigma|^(1/2), with the k leading pairs of those that are kept.
+
+    Raises LinAlgError if that overflows.
+    """
     k = plan.rank
     sizes = np.abs(sketch.values[:k])  # singular values
     sizes[sizes <= plan.sketch_size * _EPSILON * sizes.max(initial=0.0)] = 0.0
     target = np.multiply(sketch.vectors_transposed[:k].T, np.sqrt(sizes), order="C")
     Z = apply_pinv(sketch.Q_transposed.T, sketch.R_transposed.T, target)
-    feature_map.Z[:, :k] = Z if np.isfinite(Z).all() else 0.0
+    parts = (Z, sketch.R_transposed, sketch.vectors_transposed, sketch.values)
+    if not all(np.isfinite(part).all() for part in parts):
+        raise np.linalg.LinAlgError("the feature map has overflowed")
+    feature_map.Z[:, :k] = Z

@@ -66,9 +66,10 @@ from forks.engine.checks import not_negative, one_of, positive, whole
 from forks.engine.random import uniform
 from forks.kernels import Gaussian, Kernel, check_kernel, kernel_block
 from forks.linalg.inverse_cholesky import absorb, backward, border, forward
-from forks.linalg.vectors import add_multiple, dot, l1_norm
+from forks.linalg.vectors import add_multiple, clear, dot, l1_norm
 from forks.losses import Hinge, Loss, slope
 from forks.parts.expansion import POINTS, compare, finite_or_zero
+from forks.parts.gradient import LARGEST
 
 _FULL = 1  # the event
 _NO_LIMIT = 2**62
@@ -76,6 +77,8 @@ _FIRST_CAPACITY = 32
 _DEPENDENT = 1e-10  # of k(x, x): a smaller pivot is rounding, the row is in the dictionary's span
 _SMALLEST_PIVOT = 1e-75
 _LARGEST = 1e75  # points with larger numbers, of polynomials of huge features, do not join
+_LARGEST_FACTOR = 1e115  # such numbers over the root of the smallest pivot are smaller
+_FAR = 1e280  # and so are they over the root of the smallest ridge
 _SMALLEST_P = 1e-30  # smaller than any draw but zero
 _TINY = 1e-200  # phi'A^-1 phi below it counts as zero
 _SINGLE_SMALLEST, _SINGLE_ROUNDING = 2.0**-126, 2.0**-24  # of single precision
@@ -239,8 +242,12 @@ class PROSNKONS(Learner):
         return {"capacity": Growth(min(_FIRST_CAPACITY, self._most()), self._most())}
 
     def limits(self, view: PROSNKONSState) -> list[Limit]:
-        """Return the bounds of the counts."""
-        return [Limit("number of points", view.counts[POINTS], 0, view.newton.shape[1])]
+        """Return the bounds of the counts, and of the factors that a new start multiplies."""
+        return [
+            Limit("number of points", view.counts[POINTS], 0, view.newton.shape[1]),
+            Limit("factor of K", view.triangle, -_LARGEST_FACTOR, _LARGEST_FACTOR),
+            Limit("factors of A", view.newton, -_FAR, _FAR),
+        ]
 
     def handle(self, view: PROSNKONSState, x: Vector) -> Memory:
         """Double the room for the dictionary."""
@@ -309,7 +316,7 @@ def _predict(rule, state, work, j, o, move):
             q = forward(state.newton[o], j, work.row, work.half)
         if move and abs(excess) < _LARGEST * q:  # false for zero and NaN
             backward(state.newton[o], j, work.half, work.u)
-            add_multiple(state.alpha[o], work.u, -excess / (q + rule.damping))
+            _move(rule, state, o, work.u, -excess / (q + rule.damping))
         if rule.damping > 0.0:
             f -= excess * q / (q + rule.damping)
         else:
@@ -346,7 +353,10 @@ def _join(rule, state, work, j, k_xx, s):
     border(state.leverage, j, u, rule.gamma + s * s * residual)
     pivot = k_xx - forward(state.triangle, j, row, half)
     backward(state.triangle, j, half, u)
-    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and l1_norm(u, j) <= _LARGEST
+    solved = l1_norm(u, j) <= _LARGEST
+    if not solved:
+        clear(u)
+    independent = pivot > max(_DEPENDENT * k_xx, _SMALLEST_PIVOT) and solved
     border(state.triangle, j, u, pivot if independent else 0.0)
     state.s[j] = s
     row[j] = k_xx
@@ -366,6 +376,17 @@ def _start_anew(rule, state, o):
 
 
 @njit
+def _move(rule, state, o, u, amount):
+    """alpha += amount u; the output starts anew if that overflows."""
+    alpha = state.alpha[o]
+    add_multiple(alpha, u, amount)
+    if not l1_norm(alpha, alpha.shape[0]) <= LARGEST:  # also for NaN
+        state.counts[MENDS] += 1
+        clear(alpha)
+        _start_anew(rule, state, o)
+
+
+@njit
 def _newton_step(rule, state, work, o, gain, fresh):
     """A gets g = gain phi, which divides A^-1 phi by 1 + c q, and w takes the step along A^-1 g.
 
@@ -379,7 +400,7 @@ def _newton_step(rule, state, work, o, gain, fresh):
     if abs(move) * (1.0 + q) < _LARGEST and c * q < _LARGEST:  # false for NaN
         if q > _TINY:
             absorb(state.newton[o], j, work.half, work.u, c)
-            add_multiple(state.alpha[o], work.u, move)
+            _move(rule, state, o, work.u, move)
     else:
         state.counts[MENDS] += 1
         if rule.curvature * fresh * fresh * (1.0 + l1_norm(work.row, j)) < _LARGEST:

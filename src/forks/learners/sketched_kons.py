@@ -56,6 +56,7 @@ from forks.linalg.inverse_cholesky import backward, border, forward
 from forks.linalg.vectors import clear, dot, l1_norm
 from forks.losses import Hinge, Loss, slope
 from forks.parts.expansion import POINTS, compare, finite_or_zero
+from forks.parts.gradient import LARGEST
 
 _FULL = 1  # the event
 _ROUNDS = 3  # where `counts` holds m
@@ -249,6 +250,10 @@ def _learn(rule, state, work, k_xx, excess, gain, fresh):
     for i in range(m):
         state.alpha[state.members[i]] -= move * state.c[i] * u[i]
     state.alpha[n] = move
+    if not l1_norm(state.alpha, n + 1) <= LARGEST:  # also for NaN
+        state.counts[MENDS] += 1
+        clear(state.alpha)
+        return
     state.counts[POINTS] = n + 1
     if sampled:
         for i in range(m):

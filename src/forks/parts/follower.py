@@ -21,8 +21,9 @@ import numpy as np
 
 from forks.engine import Limit, Matrix, Vector, entry, njit
 from forks.engine.blocks import LANES, load, minus, padded, splat, store, times
-from forks.linalg.vectors import add_multiple, dot
+from forks.linalg.vectors import add_multiple, clear, dot, l1_norm
 from forks.parts.expansion import finite_or_zero, is_mistake
+from forks.parts.gradient import LARGEST
 
 FACTOR, HEAVIEST = 0, 1  # what `levels` holds
 SHARE = 0.001  # of all weight, divided evenly after each round
@@ -45,6 +46,7 @@ def follower_limits(follower: Follower) -> list[Limit]:
     """Return the bounds of what a stored follower may hold."""
     return [
         Limit("trust", follower.trust, 0.0, 1.0),
+        Limit("larger trust", follower.trust.max(axis=1), 0.25, 1.0),  # their sum is divided by
         Limit("largest weight", follower.levels[HEAVIEST], 0.0, math.inf),
     ]
 
@@ -95,11 +97,16 @@ def follow(follower, x, f, g, y, weight):
 
 @njit
 def _make_right(v, x, g, y):
-    """Take the passive-aggressive step: the smallest after which y v'x is 1."""
+    """Take the passive-aggressive step: the smallest after which y v'x is 1.
+
+    If v overflows it starts anew.
+    """
     square = dot(x, x, x.shape[0])
     missing = 1.0 - y * g
     if missing > 0.0 and square > 0.0:
         add_multiple(v, x, missing * y / square)
+        if not l1_norm(v, v.shape[0]) <= LARGEST:  # also for NaN
+            clear(v)
 
 
 @entry

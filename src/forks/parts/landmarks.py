@@ -74,7 +74,7 @@ class MappedRows(NamedTuple):
 
 def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
     """Return the bounds of what a stored map may hold; `linear` features have a linear part."""
-    sizes = map.sizes
+    sizes = map.sizes.tolist()
     return [
         Limit("number of landmarks", sizes[LANDMARKS], 0, capacity),
         Limit("width of the linear part", sizes[LINEAR], linear, linear),
