@@ -237,3 +237,49 @@ def test_a_memory_of_other_sizes_is_refused():
     memory.event[1] = -1
     with pytest.raises(ValueError, match="mends"):
         learner.check_memory(memory, 5, 2)
+
+
+def test_a_field_that_a_rule_needs_and_nobody_has_is_named():
+    class AxesTestNeedy(NamedTuple):
+        kernel: Kernel
+        gamma: float
+
+    class Needy(AxesTestLearner):
+        rule_class = AxesTestNeedy
+
+    with pytest.raises(TypeError, match="Needy has no 'gamma' for its AxesTestNeedy"):
+        Needy().rule()
+
+
+def test_a_state_begins_with_counts():
+    class AxesTestCountless(NamedTuple):
+        alpha: Annotated[Vector, "budget"]
+        counts: Annotated[Counter, 2]
+
+    class AxesTestCountlessRule(NamedTuple):
+        budget: int
+
+    with pytest.raises(TypeError, match="first field of AxesTestCountless must be counts"):
+
+        class Countless(AxesTestLearner):
+            state_class, rule_class = AxesTestCountless, AxesTestCountlessRule
+
+
+def test_a_subclass_with_a_state_of_its_own_keeps_that():
+    class AxesTestOwnState(NamedTuple):
+        counts: Annotated[Counter, 2]
+        alpha: Annotated[Vector, "budget"]
+
+    class AxesTestOwnRule(NamedTuple):
+        budget: int
+
+    class AxesTestOwnWork(NamedTuple):
+        row: Annotated[Vector, "budget"]
+
+    class Own(AxesTestLearner):
+        state_class, work_class, rule_class = AxesTestOwnState, AxesTestOwnWork, AxesTestOwnRule
+
+        def growing(self):
+            return {}
+
+    assert Own(budget=5).view(new(Own(budget=5))).alpha.shape == (5,)

@@ -33,7 +33,7 @@ from typing import (
 
 import numpy as np
 
-from forks.engine.axes import shapes_of
+from forks.engine.axes import arrays_of, shapes_of
 from forks.engine.checks import is_doubled
 from forks.engine.memory import (
     Memory,
@@ -84,10 +84,15 @@ class Learner(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "rule_class" in vars(cls):
+        own = vars(cls)
+        if "rule_class" in own:
+            first = arrays_of(cls.state_class)[0]
+            if (first.name, first.kind) != ("counts", int):
+                raise TypeError(f"the first field of {cls.state_class.__name__} must be counts")
             attach.register(cls.rule_class)(compiled_viewer(cls.state_class))
             workspace.register(cls.rule_class)(scratch_for(cls.work_class, cls.state_class)[0])
-            if not hasattr(cls, "memory_class"):
+            inherits = hasattr(cls, "memory_class") and "state_class" not in own
+            if "memory_class" not in own and not inherits:
                 cls.memory_class = cls.state_class
 
     def __post_init__(self) -> None:
@@ -114,8 +119,10 @@ class Learner(ABC):
         """
         rule_class: Any = self.rule_class
         given = {**rule_class._field_defaults, **_fields(self), **self.lengths(), **self.derived()}
-        conversions = _conversions(rule_class).items()
-        return rule_class(**{name: convert(given[name]) for name, convert in conversions})
+        conversions = _conversions(rule_class)
+        for name in conversions.keys() - given.keys():
+            raise TypeError(f"{type(self).__name__} has no {name!r} for its {rule_class.__name__}")
+        return rule_class(**{name: conversions[name](given[name]) for name in conversions})
 
     def derived(self) -> dict[str, Any]:
         """Return the fields of the rule that the configuration does not have as they are."""
