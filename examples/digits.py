@@ -4,13 +4,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from forks import FORKSClassifier
+from forks import OnlineKernelClassifier
 
 X, y = load_digits(return_X_y=True)
 order = np.random.default_rng(0).permutation(len(y))
 X, y = X[order], y[order]
 
-model = FORKSClassifier()
+model = OnlineKernelClassifier()
 scores = model.prequential(X, y)
 answers = model.labels_of(scores)
 wrong = answers != y

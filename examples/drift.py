@@ -3,14 +3,14 @@
 import matplotlib.pyplot as plt
 from sklearn.linear_model import SGDClassifier
 
-from forks import FORKSClassifier, OnlineKernelClassifier
+from forks import OnlineKernelClassifier
 from forks.evaluate import prequential
 from forks.learners import Adaptive
 from forks.streams import drift_rows, drifting
 
 ROWS = 60_000
 models = {
-    "FORKSClassifier()": FORKSClassifier(),
+    "OnlineKernelClassifier()": OnlineKernelClassifier(),
     "without new starts": OnlineKernelClassifier(Adaptive(restart=False)),
     "SGDClassifier, linear": SGDClassifier(loss="log_loss", random_state=0),
 }

@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from forks import FORKSClassifier
+from forks import OnlineKernelClassifier
 
 X, y = make_moons(1000, noise=0.2, random_state=0)
-model = FORKSClassifier()
+model = OnlineKernelClassifier()
 across, up = np.meshgrid(np.linspace(-2, 3, 120), np.linspace(-1.5, 2, 120))
 grid = np.column_stack([across.ravel(), up.ravel()])
 

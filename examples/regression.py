@@ -3,14 +3,15 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from forks import FORKSRegressor
+from forks import OnlineKernelRegressor
 
 rng = np.random.default_rng(0)
 x = rng.uniform(-4, 4, 4000)
 noise = 0.1 + 0.2 * (x > 0)
 y = np.sin(2 * x) + 0.3 * x + noise * rng.standard_normal(x.size)
 
-model = FORKSRegressor(bandwidth=0.5)  # of the scaled feature: the curve bends quickly
+learner = {"name": "adaptive", "bandwidth": 0.5}  # of the scaled feature: the curve bends quickly
+model = OnlineKernelRegressor(learner)
 predicted = model.prequential(x[:, None], y)  # each before its target is used
 errors = np.abs(y - predicted)
 

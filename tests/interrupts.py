@@ -29,7 +29,7 @@ FIRST = 20  # rows of the first call
 
 MODELS = {
     "KOGD": OnlineKernelClassifier(KOGD()),
-    "default": FORKSClassifier(budget=20),
+    "default": OnlineKernelClassifier({"name": "adaptive", "budget": 20}),
     "Adaptive": OnlineKernelClassifier(Adaptive(buffer=50)),
     "FORKS": OnlineKernelClassifier(
         FORKS(budget=8, rank=5, update_cycle=7, clip=0.5, projection="next", on_update="carry"),
@@ -41,8 +41,10 @@ MODELS = {
     "group that grows": OnlineKernelClassifier(SketchedKONS(), random_state=0),
     "SKETCHED-KONS": OnlineKernelClassifier(SketchedKONS(), random_state=0),
     "PROS-N-KONS": OnlineKernelClassifier(PROSNKONS(beta=3.0), random_state=0),
-    "median": FORKSClassifier(budget=20, rank=10, update_cycle=7, random_state=0),
-    "balanced": FORKSClassifier(budget=20, class_weight="balanced"),
+    "first rows": FORKSClassifier(budget=20, rank=10, update_cycle=7, random_state=0),
+    "balanced": OnlineKernelClassifier(class_weight="balanced"),
+    "by name": OnlineKernelClassifier("fogd", random_state=0),
+    "group by name": OnlineKernelClassifier("bpa-s", class_weight="balanced"),
 }
 
 

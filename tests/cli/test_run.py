@@ -77,7 +77,7 @@ def lines_of(path):
 def test_libsvm_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
     model, out = tmp_path / "m", tmp_path / "p.csv"
     result = checked("run", libsvm_file, "--save", model, "--predictions", out)
-    plain = forks.FORKSClassifier(random_state=0)
+    plain = forks.OnlineKernelClassifier()
     scores = plain.prequential(X, Y)
     mistakes = np.mean(plain.labels_of(scores) != Y)
     assert f"400 rows, {mistakes:.2%} mistakes" in result.stdout
@@ -165,9 +165,21 @@ def test_every_method_of_the_catalogue_can_be_asked_for():
     from forks.cli._models import make_model
 
     for method in CATALOGUE:
-        assert make_model("classification", method.name, {}, 0, X).learner is not None
+        assert make_model("classification", method.name, {}, 0).learner == method.name
         if method.regression:
-            assert make_model("regression", method.name, {}, 0, X).learner is not None
+            assert make_model("regression", method.name, {}, 0).learner == method.name
+    settings = {"budget": 20, "class_weight": "balanced"}
+    model = make_model("classification", "nogd", settings, 3)
+    assert model.learner == {"name": "nogd", "budget": 20}
+    assert (model.class_weight, model.random_state) == ("balanced", 3)
+
+
+def test_a_name_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
+    out = tmp_path / "p.csv"
+    checked("run", libsvm_file, "--learner", "nogd", "--seed", 5, "--predictions", out)
+    plain = forks.OnlineKernelClassifier("nogd", random_state=5)
+    scores = [float(line[2]) for line in lines_of(out)[1:]]
+    np.testing.assert_array_equal(scores, plain.prequential(X, Y))
 
 
 @pytest.mark.parametrize(
@@ -176,6 +188,8 @@ def test_every_method_of_the_catalogue_can_be_asked_for():
         (["--learner", "perceptron"], "no method 'perceptron'"),
         (["--set", "budget"], "key=value"),
         (["--set", "bugdet=3"], "no 'bugdet'"),
+        (["--set", "rank=3"], "Adaptive has no 'rank'"),
+        (["--task", "regression", "--set", "class_weight=balanced"], "is for classification"),
         (["--learner", "RBP", "--set", "loss=cubic"], "loss must be one of"),
         (["--learner", "RBP", "--task", "regression"], "classification only"),
         (["--task", "ranking"], "'ranking' is not one of 'auto', 'classification'"),

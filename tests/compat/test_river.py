@@ -77,6 +77,45 @@ def test_scores_are_those_of_the_array_estimator(method, wide):
     np.testing.assert_array_equal(np.ravel(found), expected)
 
 
+@pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
+def test_scores_of_names_are_those_of_the_array_estimator(method):
+    X, y = _rows(300, 3)
+    arrays = OnlineKernelClassifier(method.name, random_state=3)
+    model = KernelClassifier(method.name, seed=int(np.random.RandomState(3).randint(2**31 - 1)))
+    expected = arrays.prequential(X, y, classes=[-1, 1])
+    found = [0.0]
+    for i, (x, label) in enumerate(zip(_dicts(X), y.tolist(), strict=True)):
+        found.append(model._score_one(x) if i else 0.0)
+        model.learn_one(x, label)
+    np.testing.assert_array_equal(found[1:], expected)
+    assert model._engine.learner == arrays.learner_
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict_proba_one({"x1": 1.0}) == model.predict_proba_one({"x1": 1.0})
+
+
+def test_names_while_features_and_classes_come():
+    X, _ = _rows(300, 4)
+    kinds = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    kinds[:20] = "a"
+    X[:70, 2:] = 0.0
+    late = [{k: v for k, v in x.items() if v != 0.0} for x in _dicts(X)]
+    for name in ("nogd", "bpa-s"):
+        model, known = (KernelMulticlassClassifier(name, seed=1) for _ in range(2))
+        known._index.learn([f"x{j}" for j in range(4)])
+        for x, kind in zip(late, kinds.tolist(), strict=True):
+            model.learn_one(x, kind)
+            known.learn_one(x, kind)
+        assert model._engine.learner == known._engine.learner  # one bandwidth, of the same rows
+        assert model.predict_proba_one(late[-1]) == known.predict_proba_one(late[-1])
+        assert model._first_rows is None
+
+
+def test_no_learner_is_the_adaptive_one_with_a_warning():
+    with pytest.warns(FutureWarning, match='write learner="adaptive"'):
+        model = KernelRegressor(None)
+    assert model._configured == KernelRegressor()._configured
+
+
 def test_targets_are_those_of_the_array_regressor():
     X, _ = _rows(200, 3)
     y = np.sin(X[:, 0]) + X[:, 1]
@@ -96,7 +135,7 @@ def test_classes_that_come_late_are_as_if_known_from_the_start(method):
     late = KernelMulticlassClassifier(method.make(SMALL), seed=1)
     early = KernelMulticlassClassifier(method.make(SMALL), seed=1)
     order = list(dict.fromkeys(kinds.tolist()))
-    early._outputs = {label: i for i, label in enumerate(order)}  # all known before the first row
+    early._known = {label: i for i, label in enumerate(order)}  # all known before the first row
     dicts = _dicts(X)
     _scores(early, dicts, kinds.tolist())
     _scores(late, dicts, kinds.tolist())
@@ -153,7 +192,7 @@ def test_a_linear_part_grows_by_its_prior(late):
         model.learn_one(x, label)
     before = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     model._index.learn([f"late{j}" for j in range(late)])
-    model._fitted_engine(1)
+    model._fitted_engine()
     after = [model._engine.one_row(model._index.row(x)) for x in _dicts(X[:20])]
     np.testing.assert_allclose(after, before, rtol=1e-12, atol=1e-12)
     state = learner.view(model._engine.memory)
@@ -340,9 +379,11 @@ def test_classes_are_bounded():
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
-        (KernelClassifier, {"learner": 3}, "learner must be one of forks.learners"),
-        (KernelClassifier, {"learner": FORKS(loss=SquaredError())}, "for classification"),
+        (KernelClassifier, {"learner": 3}, "learner must be a name .* or one of forks.learners"),
+        (KernelClassifier, {"learner": FORKS(loss=SquaredError())}, "a classification loss"),
         (KernelRegressor, {"learner": RBP()}, "for regression"),
+        (KernelRegressor, {"learner": "rbp"}, "RBP is for classification only"),
+        (KernelClassifier, {"learner": "perceptron"}, "no method 'perceptron'"),
         (KernelClassifier, {"max_features": 0}, "max_features"),
         (KernelMulticlassClassifier, {"max_classes": 0}, "max_classes"),
     ],

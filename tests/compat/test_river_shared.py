@@ -38,6 +38,8 @@ KINDS = {
     "many classes": (lambda: KernelMulticlassClassifier(Adaptive(buffer=32)), THREE),
     "group": (lambda: KernelMulticlassClassifier(BPAS(budget=10)), THREE),
     "regression": (lambda: KernelRegressor(KOGD(loss=SquaredError())), NUMBERS),
+    "by name": (lambda: KernelClassifier("nogd", seed=0), TWO),
+    "group by name": (lambda: KernelMulticlassClassifier("bpa-s", seed=0), THREE),
 }
 
 
@@ -61,8 +63,7 @@ def state(model):
     """All that predictions depend on."""
     engines = getattr(model._engine, "engines", [model._engine])
     arrays = [array.tobytes() for each in engines for array in each.memory]
-    labels = [getattr(model, name, None) for name in ("_targets", "_answers", "_outputs")]
-    return arrays, model._index.columns, model._index.width, labels, rounds(model)
+    return arrays, model._index.columns, model._index.width, model._known, rounds(model)
 
 
 def check(model, expected, learn, targets):

@@ -435,12 +435,60 @@ def test_the_wrong_kind_of_learner():
     assert_refused(model, lambda: model.fit(X, TARGETS), "loss.*Logistic")
 
 
-@pytest.mark.parametrize("learner", ["FORKS", 5, FORKS, Anything(), FORKSClassifier(), {}])
+@pytest.mark.parametrize(
+    "learner", [5, FORKS, Anything(), FORKSClassifier(), {}, {"budget": 5}, {"name": 3}]
+)
 @pytest.mark.parametrize("face", [OnlineKernelClassifier, OnlineKernelRegressor])
 def test_a_learner_that_is_none(face, learner):
     model = face(learner)
     assert_refused(model, lambda: model.fit(X, Y), "learner")
     assert_refused(model, lambda: model.partial_fit(X, Y), "learner")
+
+
+@pytest.mark.parametrize(
+    ("learner", "match"),
+    [
+        ("perceptron", "no method 'perceptron'; there are KOGD"),
+        ({"name": "nogd", "bugdet": 3}, "NOGD has no 'bugdet'; it has kernel, loss"),
+        ({"name": "nogd", "budget": 0}, r"budget.*\b0"),
+        ({"name": "rbp", "loss": "logistic"}, "RBP has no 'loss'"),
+        ({"name": "nogd", "loss": "squared_error"}, "loss must be one of hinge"),
+        ({"name": "nogd", "kernel": "gauss"}, "kernel must be one of rbf"),
+        ({"name": "nogd", "kernel": "linear", "bandwidth": 2.0}, "bandwidth.*'linear'"),
+        ({"name": "nogd", "kernel": Gaussian(1.0), "bandwidth": 2.0}, "bandwidth.*Gaussian"),
+        ({"name": "nogd", "bandwidth": "mean"}, "bandwidth.*'mean'"),
+        ({"name": "adaptive", "rank": 5}, "Adaptive has no 'rank'"),
+    ],
+    ids=str,
+)
+def test_names_and_settings_that_are_none(learner, match):
+    model = OnlineKernelClassifier(learner)
+    assert_refused(model, lambda: model.fit(X, Y), match)
+
+
+@pytest.mark.parametrize("name", ["RBP", "forgetron", "projectron", "Projectron++", "bpas"])
+def test_a_name_that_cannot_do_the_task(name):
+    model = OnlineKernelRegressor(name)
+    assert_refused(model, lambda: model.fit(X, TARGETS), "is for classification only")
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"kernel": Gaussian(2.0), "bandwidth": 1.5}, "bandwidth.*1.5.*Gaussian"),
+        ({"kernel": "linear", "bandwidth": 1.5}, "bandwidth.*1.5.*'linear'"),
+        ({"kernel": "poly", "bandwidth": 1.5}, "bandwidth.*1.5.*'poly'"),
+        ({"update_cycle": 0, "on_update": "reset"}, "on_update.*update_cycle is 0"),
+        ({"update_cycle": None, "landmarks": "refreshed"}, "landmarks.*update_cycle is 0"),
+        ({"update_cycle": None, "max_points": 50}, "max_points.*update_cycle is 0"),
+    ],
+    ids=str,
+)
+@each_face
+def test_parameters_that_would_be_ignored(make, changes, match):
+    y = Y if make is classifier else TARGETS
+    model = make(**({"bandwidth": "median"} | changes))
+    assert_refused(model, lambda: model.fit(X, y), match)
 
 
 @pytest.mark.parametrize(

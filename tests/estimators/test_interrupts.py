@@ -56,7 +56,7 @@ def test_a_later_call_may_be_cut_everywhere(name):
     cut_everywhere(name, None)
 
 
-@pytest.mark.parametrize("name", ["KOGD", "default", "median", "group"])
+@pytest.mark.parametrize("name", ["KOGD", "default", "first rows", "group by name"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_an_interrupted_first_call_is_as_if_not_made(name, method):
     y = labels(name)[:60]

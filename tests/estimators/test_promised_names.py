@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from forks.learners import (
     SkeGD,
     SketchedKONS,
 )
+from forks.learners.catalogue import CATALOGUE, Setting
 from forks.losses import EpsilonInsensitive, Hinge, Huber, Logistic, SquaredError, SquaredHinge
 
 GRADIENT_LEARNERS = [BOGD, FORKS, KOGD, NOGD, SkeGD]  # any kernel, any loss, a step size
@@ -127,6 +129,8 @@ def test_flat_parameters(face, loss):
 @pytest.mark.parametrize(
     "given",
     [
+        {},
+        {"buffer": 50},
         {"sketch_size": 20},
         {"n_landmarks": 10},
         {"rank": 5},
@@ -134,35 +138,75 @@ def test_flat_parameters(face, loss):
         {"eta": 0.5},
         {"alpha": 0.1},
         {"curvature": 0.2},
-        {"on_update": "reset"},
-        {"landmarks": "fixed"},
-        {"max_points": 300},
+        {"update_cycle": 5, "on_update": "reset"},
+        {"update_cycle": 5, "landmarks": "refreshed"},
+        {"update_cycle": 5, "max_points": 300},
     ],
+    ids=str,
 )
-def test_a_size_of_the_sketched_learner_asks_for_it(face, given):
+def test_the_estimators_of_the_paper_are_forks_and_nothing_else(face, given):
     learner = face(budget=20, **given)._learner()
     assert isinstance(learner, FORKS)
     for name, value in given.items():
         assert getattr(learner, name) == value
-    assert isinstance(face(budget=20)._learner(), Adaptive)
+    assert learner.on_update == given.get("on_update", "carry")
+
+
+@pytest.mark.parametrize(
+    ("face", "now"),
+    [(FORKSClassifier, "OnlineKernelClassifier"), (FORKSRegressor, "OnlineKernelRegressor")],
+)
+def test_old_use_is_warned_of_once_a_stream(face, now):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    model = face(budget=20)
+    with pytest.warns(FutureWarning, match=rf"FORKS learner of the paper.* {now}\(\)") as seen:
+        model.partial_fit(X, y)
+    assert [warning.filename for warning in seen] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X, y)
+        face(budget=20, rank=10).fit(X, y)
+
+
+@pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
+def test_every_name_of_the_catalogue(method):
+    learner = OnlineKernelClassifier(method.name.lower().replace(" ", ""))._learner()
+    assert type(learner) is type(method.make(Setting(Gaussian())))
+    if hasattr(learner, "loss"):
+        assert learner.loss == (SquaredHinge() if method.name == "Adaptive" else Hinge())
+    if method.regression:
+        assert OnlineKernelRegressor(method.name)._learner().loss == SquaredError()
 
 
 def test_the_parameters_of_the_default_learner():
-    assert FORKSClassifier()._learner() == Adaptive() == OnlineKernelClassifier()._learner()
-    assert FORKSRegressor()._learner() == Adaptive(loss=SquaredError())
-    learner = FORKSClassifier(40, loss="logistic", scaling=None, bandwidth=0.5)._learner()
+    assert OnlineKernelClassifier()._learner() == Adaptive()
+    assert OnlineKernelRegressor()._learner() == Adaptive(loss=SquaredError())
+    settings = {"budget": 40, "loss": "logistic", "scaling": None, "bandwidth": 0.5}
+    learner = OnlineKernelClassifier({"name": "adaptive", **settings})._learner()
     expected = Adaptive(
         kernel=Gaussian(0.5), loss=Logistic(), buffer=100, scaling="none", bandwidth="absolute"
     )
     assert learner == expected
-    assert FORKSClassifier(buffer=30)._learner().buffer == 30
-    assert FORKSClassifier(1)._learner().buffer == 16
+    named = {"name": "adaptive", "budget": 1}
+    assert OnlineKernelClassifier(named)._learner().buffer == 16
+    assert OnlineKernelClassifier({**named, "buffer": 30})._learner().buffer == 30
+
+
+def test_settings_of_a_name():
+    settings = {"budget": 50, "rank": 7, "loss": Logistic(), "kernel": "poly", "degree": 2}
+    learner = OnlineKernelClassifier({"name": "nogd", **settings})._learner()
+    assert learner == NOGD(kernel=Polynomial(degree=2), loss=Logistic(), budget=100, rank=7)
+    learner = OnlineKernelRegressor({"name": "nogd", "bandwidth": 3, "eta": 0.1})._learner()
+    assert learner.kernel == Gaussian(3)
+    assert learner.eta == 0.1
 
 
 @pytest.mark.parametrize("face", [OnlineKernelClassifier, OnlineKernelRegressor])
 def test_the_face_over_any_learner(face):
     assert face(learner=KOGD(), random_state=0).get_params()["learner"] == KOGD()
-    assert list(inspect.signature(face).parameters) == ["learner", "random_state"]
+    own = ["class_weight"] if face is OnlineKernelClassifier else []
+    assert list(inspect.signature(face).parameters) == ["learner", *own, "random_state"]
+    assert face().learner == "adaptive"
 
 
 def test_the_promised_calls():

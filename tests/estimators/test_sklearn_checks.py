@@ -1,5 +1,6 @@
 """scikit-learn's own checks of estimators."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from forks import (
@@ -14,6 +15,7 @@ ESTIMATORS = [
     FORKSRegressor(),
     OnlineKernelClassifier(),
     OnlineKernelRegressor(),
+    OnlineKernelClassifier("kogd"),
 ]
 
 # What scikit-learn's own SGD models declare too.
@@ -24,6 +26,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:FORKS.* is the FORKS learner:FutureWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 def test_scikit_learn(estimator, check):
     check(estimator)

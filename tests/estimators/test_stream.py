@@ -390,10 +390,14 @@ def test_a_stream_that_ends_as_the_buffer_is_full():
 # ---- forms of input ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("scaling", ["standard", None])
 @pytest.mark.parametrize("bandwidth", ["median", 1.5])
 @pytest.mark.parametrize("on_update", ["carry", "reset"])
-def test_dense_and_sparse_give_the_same_scores(bandwidth, on_update):
-    dense, sparse_rows = (classifier(bandwidth=bandwidth, on_update=on_update) for _ in range(2))
+def test_dense_and_sparse_give_the_same_scores(bandwidth, on_update, scaling):
+    changes = {"bandwidth": bandwidth, "on_update": on_update, "scaling": scaling}
+    dense, sparse_rows = (classifier(**changes) for _ in range(2))
+    few = (labelled(seed=seed)[0] for seed in (0, 7))
+    X, FRESH = (rows * (np.abs(rows) > 0.7) for rows in few)  # mostly zeros: nothing is centred
     expected = dense.prequential(X, Y)
     scores = sparse_rows.prequential(sparse.csr_array(X), Y)
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)

@@ -28,6 +28,10 @@ _, TARGETS = valued()
 WEIGHTS = np.random.default_rng(3).uniform(0.1, 2.0, ROWS)
 
 
+def adaptive(**settings):
+    return OnlineKernelClassifier({"name": "adaptive", **settings})
+
+
 # ---- labels ------------------------------------------------------------------------------------
 
 LABELS = {
@@ -103,7 +107,8 @@ def test_labels_of_another_type_but_equal_value():
 
 def test_a_score_of_zero_answers_the_second_class():
     # With a linear kernel the row of zeros has score 0 whatever was learned.
-    model = classifier(kernel="linear").fit(X, np.array(["a", "b"])[Y])
+    model = classifier(kernel="linear", bandwidth="median", scaling=None)
+    model.fit(X, np.array(["a", "b"])[Y])
     zero = np.zeros((1, 4))
     assert model.decision_function(zero)[0] == 0.0
     assert model.predict(zero)[0] == "b"
@@ -119,15 +124,17 @@ BLOBS, BLOB = make_blobs(
 NAMES = np.array(["red", "green", "blue"])
 
 
-@pytest.mark.parametrize("sizes", [{}, {"n_landmarks": 20}], ids=["default", "sketched"])
+@pytest.mark.parametrize("name", ["adaptive", "sketched"])
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
-def test_three_blobs_are_learned(loss, sizes):
-    model = FORKSClassifier(loss=loss, budget=20, random_state=0, **sizes)
+def test_three_blobs_are_learned(loss, name):
+    model = adaptive(loss=loss, budget=20)
+    if name == "sketched":
+        model = FORKSClassifier(loss=loss, budget=20, n_landmarks=20, random_state=0)
     scores = model.prequential(BLOBS, NAMES[BLOB])
     assert scores.shape == (600, 3)
     assert (scores[0] == 0.0).all()
     assert model.classes_.tolist() == ["blue", "green", "red"]
-    if sizes:
+    if name == "sketched":
         assert counts(model)["stage"] == 2
     mistakes = model.labels_of(scores) != NAMES[BLOB]
     assert mistakes[100:].mean() < 0.05
@@ -167,7 +174,7 @@ def test_each_class_has_the_score_of_its_own_question_on_the_shared_points():
 
 def test_a_class_may_come_late():
     late = np.argsort(BLOB == 2, kind="stable")  # the third class last
-    model = FORKSClassifier(budget=20, random_state=0)
+    model = adaptive(budget=20)
     for part in np.array_split(late, 7):
         model.partial_fit(BLOBS[part], BLOB[part], classes=[0, 1, 2])
     assert model.score(BLOBS, BLOB) > 0.9
@@ -193,23 +200,24 @@ def imbalanced(n=3000):
 
 def test_balanced_classes_are_found_more_often():
     rows, labels = imbalanced()
-    plain = FORKSClassifier().fit(rows, labels)
-    balanced = FORKSClassifier(class_weight="balanced").fit(rows, labels)
+    plain = OnlineKernelClassifier().fit(rows, labels)
+    balanced = OnlineKernelClassifier(class_weight="balanced").fit(rows, labels)
     is_rare = labels == "rare"
     found = [(model.predict(rows)[is_rare] == "rare").mean() for model in (plain, balanced)]
     assert found[1] > 0.6 > 0.3 > found[0]
 
 
-def test_balanced_weights_are_those_of_the_rows_so_far():
+@pytest.mark.parametrize("learner", ["adaptive", "kogd", KOGD()])
+def test_balanced_weights_are_those_of_the_rows_so_far(learner):
     rows, labels = imbalanced(400)
     is_rare = labels == "rare"
     seen = np.cumsum(np.stack([is_rare, ~is_rare], axis=1), axis=0)
     own = np.where(is_rare, seen[:, 0], seen[:, 1])
     weights = np.arange(1, 401) / (2 * own)
-    by_hand = FORKSClassifier().partial_fit(
+    by_hand = OnlineKernelClassifier(learner).partial_fit(
         rows, labels, classes=["rare", "usual"], sample_weight=weights
     )
-    balanced = FORKSClassifier(class_weight="balanced")
+    balanced = OnlineKernelClassifier(learner, class_weight="balanced")
     for part in np.array_split(np.arange(400), 7):
         balanced.partial_fit(rows[part], labels[part], classes=["rare", "usual"])
     for ours, theirs in zip(balanced.engine_.memory, by_hand.engine_.memory, strict=True):
@@ -218,18 +226,18 @@ def test_balanced_weights_are_those_of_the_rows_so_far():
 
 def test_given_weights_of_classes():
     rows, labels = imbalanced(300)
-    given = FORKSClassifier(class_weight={"rare": 3.0}).fit(rows, labels)
+    given = OnlineKernelClassifier(class_weight={"rare": 3.0}).fit(rows, labels)
     weights = np.where(labels == "rare", 3.0, 1.0)
-    by_hand = FORKSClassifier().fit(rows, labels, sample_weight=weights)
+    by_hand = OnlineKernelClassifier().fit(rows, labels, sample_weight=weights)
     for ours, theirs in zip(given.engine_.memory, by_hand.engine_.memory, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    three = FORKSClassifier(class_weight="balanced").fit(BLOBS, BLOB)
+    three = OnlineKernelClassifier(class_weight="balanced").fit(BLOBS, BLOB)
     assert three.score(BLOBS, BLOB) > 0.95
 
 
 def test_huge_weights_of_classes():
     rows, labels = imbalanced(50)
-    model = FORKSClassifier(class_weight={"rare": 2**64 + Fraction(1, 3), "usual": 1e300})
+    model = OnlineKernelClassifier(class_weight={"rare": 2**64 + Fraction(1, 3), "usual": 1e300})
     scores = model.prequential(rows, labels, classes=["rare", "usual"], sample_weight=[1e300] * 50)
     assert np.isfinite(scores).all()
 
@@ -240,6 +248,8 @@ def test_huge_weights_of_classes():
 )
 def test_bad_weights_of_classes(given):
     rows, labels = imbalanced(50)
+    with pytest.raises(ValueError, match="class_weight"):
+        OnlineKernelClassifier(class_weight=given).fit(rows, labels)
     with pytest.raises(ValueError, match="class_weight"):
         FORKSClassifier(class_weight=given).fit(rows, labels)
 
@@ -261,7 +271,7 @@ def test_probabilities_of_two_classes():
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 def test_probabilities_of_the_default_learner(loss):
-    model = FORKSClassifier(loss=loss).fit(X, Y)
+    model = adaptive(loss=loss).fit(X, Y)
     probabilities = model.predict_proba(FRESH)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
     assert ((probabilities > 0.0) & (probabilities < 1.0)).all()
@@ -270,17 +280,19 @@ def test_probabilities_of_the_default_learner(loss):
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, model.predict(FRESH) == 1)
 
 
-@pytest.mark.parametrize("sizes", [{}, {"n_landmarks": 100}], ids=["default", "sketched"])
-def test_probabilities_mean_something(sizes):
+@pytest.mark.parametrize("name", ["adaptive", "sketched"])
+def test_probabilities_mean_something(name):
     coin = np.random.default_rng(0).random(4000) < 0.8  # whatever the row
-    model = FORKSClassifier(loss="logistic", random_state=0, **sizes)
+    model = adaptive(loss="logistic")
+    if name == "sketched":
+        model = FORKSClassifier(loss="logistic", n_landmarks=100, random_state=0)
     noise = np.random.default_rng(1).normal(size=(4000, 2))
     model.fit(noise, coin)
     assert abs(model.predict_proba(noise)[:, 1].mean() - 0.8) < 0.05
 
 
 def test_probabilities_of_three_classes():
-    model = FORKSClassifier(loss="logistic", budget=20, random_state=0).fit(BLOBS, BLOB)
+    model = adaptive(loss="logistic", budget=20).fit(BLOBS, BLOB)
     far = np.vstack([BLOBS, 100.0 + BLOBS[:10], np.zeros((1, 3))])
     probabilities = model.predict_proba(far)
     assert probabilities.shape == (611, 3)
@@ -292,13 +304,17 @@ def test_probabilities_of_three_classes():
 @pytest.mark.parametrize(
     ("model", "gives"),
     [
-        (FORKSClassifier(), True),
-        (FORKSClassifier(loss="hinge"), True),
+        (FORKSClassifier(), False),
+        (FORKSClassifier(loss="hinge"), False),
         (FORKSClassifier(rank=5), False),
         (FORKSClassifier(rank=5, loss="logistic"), True),
         (FORKSClassifier(rank=5, loss=Logistic()), True),
         (FORKSClassifier(rank=5, loss=Hinge()), False),
         (OnlineKernelClassifier(), True),
+        (OnlineKernelClassifier(None), True),
+        (OnlineKernelClassifier({"name": "adaptive", "loss": "hinge"}), True),
+        (OnlineKernelClassifier({"name": "kogd", "loss": "logistic"}), True),
+        (OnlineKernelClassifier("kogd"), False),
         (OnlineKernelClassifier(FORKS(loss=Logistic())), True),
         (OnlineKernelClassifier(KOGD(loss=Logistic())), True),
         (OnlineKernelClassifier(KOGD()), False),
@@ -371,7 +387,7 @@ def test_weights_move_the_decision():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1000)  # nothing to learn but the weights
     blank = rng.normal(size=(1000, 2))
-    model = FORKSClassifier(loss="logistic", random_state=0)
+    model = adaptive(loss="logistic")
     model.fit(blank, y, sample_weight=np.where(y == 1, 5.0, 1.0))
     assert model.predict(blank).mean() > 0.9
 
@@ -399,7 +415,7 @@ def sine(n, seed):
 
 
 def test_a_sine_is_learned():
-    model = FORKSRegressor(random_state=0).fit(*sine(3000, 0))
+    model = OnlineKernelRegressor().fit(*sine(3000, 0))
     x, y = sine(500, 1)
     assert model.predict(x).shape == (500,)
     assert model.score(x, y) > 0.95
@@ -414,7 +430,7 @@ def test_a_sine_is_learned():
     [("squared_error", "rbf"), ("epsilon_insensitive", "laplacian"), ("huber", "poly")],
 )
 def test_every_loss_of_regression_learns(loss, kernel):
-    model = FORKSRegressor(loss=loss, kernel=kernel, random_state=0)
+    model = OnlineKernelRegressor({"name": "adaptive", "loss": loss, "kernel": kernel})
     x, _ = sine(3000, 0)
     scores = model.prequential(x, np.sin(x[:, 0]))
     assert r2_score(np.sin(x[1000:, 0]), scores[1000:]) > 0.9
@@ -436,11 +452,6 @@ def test_regressors_over_a_learner():
     x, y = sine(600, 0)
     learner = KOGD(kernel=Gaussian(0.5), loss=SquaredError())
     assert OnlineKernelRegressor(learner).fit(x, y).score(*sine(200, 1)) > 0.9
-    flat = FORKSRegressor(random_state=0).fit(x, y)
-    assert_same_memory(OnlineKernelRegressor(random_state=0).fit(x, y), flat)
-    labels = (y > 0).astype(int)
-    flat = FORKSClassifier(random_state=0).fit(x, labels)
-    assert_same_memory(OnlineKernelClassifier(random_state=0).fit(x, labels), flat)
 
 
 def test_scores_of_a_regressor_are_predictions():

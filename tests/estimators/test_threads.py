@@ -26,8 +26,9 @@ CHUNK = 20
 X, Y = made_up(600, 5, 0)
 PROBE = X[:40]
 MODELS = [
-    FORKSClassifier(budget=20),
-    FORKSClassifier(budget=20, rank=10, update_cycle=7, random_state=0),  # with a median rule
+    OnlineKernelClassifier({"name": "adaptive", "budget": 20}),
+    FORKSClassifier(budget=20, rank=10, update_cycle=7, random_state=0),  # keeps the first rows
+    OnlineKernelClassifier("nogd", random_state=0),
     OnlineKernelClassifier(KOGD()),
     OnlineKernelClassifier(BPAS(budget=10)),
 ]
@@ -118,7 +119,7 @@ def test_one_row_at_a_time_from_several_threads():
 
 
 def test_a_chunk_at_fault_does_not_disturb_predictions():
-    model = FORKSClassifier(budget=20).fit(X, Y)
+    model = OnlineKernelClassifier().fit(X, Y)
     expected = model.predict(PROBE)
     done = threading.Event()
 
@@ -189,7 +190,7 @@ def test_two_threads_predict_at_the_same_time():
 
 
 def test_locks_are_not_copied():
-    model = FORKSClassifier(budget=20).fit(X, Y)
+    model = OnlineKernelClassifier().fit(X, Y)
     with model.engine_.lock.alone:
         for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model)):
             again.fit(X, Y)
@@ -225,7 +226,7 @@ def play(learner):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", [FORKS(budget=100), None], ids=["FORKS", "default"])
+@pytest.mark.parametrize("learner", [FORKS(budget=100), "adaptive"], ids=["FORKS", "default"])
 def test_two_models_on_two_cores(learner):
     """The compiled loop runs without the GIL: two models get 1.7 times as far as one.
 
@@ -253,11 +254,10 @@ def test_two_models_on_two_cores(learner):
 
 
 def test_a_thread_gives_what_the_main_thread_gives():
-    expected = as_bytes(FORKSClassifier(budget=40).fit(X, Y))
+    expected = as_bytes(OnlineKernelClassifier().fit(X, Y))
     with ThreadPoolExecutor(1) as pool:
-        assert (
-            pool.submit(lambda: as_bytes(FORKSClassifier(budget=40).fit(X, Y))).result() == expected
-        )
+        again = pool.submit(lambda: as_bytes(OnlineKernelClassifier().fit(X, Y))).result()
+    assert again == expected
 
 
 def test_events_leave_no_cycles_that_keep_arrays():
@@ -266,7 +266,7 @@ def test_events_leave_no_cycles_that_keep_arrays():
     class Kept(np.ndarray):
         pass
 
-    model = FORKSClassifier().fit(X[:20], Y[:20])
+    model = OnlineKernelClassifier().fit(X[:20], Y[:20])
     engine, rows = model.engine_, X[20:300].view(Kept)
     seen = weakref.ref(rows)
     gc.collect()

@@ -166,6 +166,10 @@ def plain_loop(model, X, y, delay, classes):
     return np.concatenate(scores)
 
 
+def rbp_of_three():
+    return OnlineKernelClassifier(RBP(kernel=Gaussian(1.5), budget=9), random_state=0)
+
+
 @pytest.mark.parametrize("delay", [1, 7, 60, ROWS - 1, ROWS + 5])
 @pytest.mark.parametrize(
     ("make", "rows", "y"),
@@ -174,7 +178,7 @@ def plain_loop(model, X, y, delay, classes):
         (lambda: classifier(bandwidth="median"), X, Y),
         (classifier, csr_array(X), NAMES),
         (regressor, X, TARGETS),
-        (lambda: OnlineKernelClassifier(RBP(kernel=Gaussian(1.5), budget=9), 0), X, NAMES),
+        (rbp_of_three, X, NAMES),
     ],
     ids=["two classes", "median", "sparse, three classes", "regression", "an engine per class"],
 )

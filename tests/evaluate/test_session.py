@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forks
-from forks import FORKSClassifier, FORKSRegressor, ModelFileError, OnlineKernelClassifier
+from forks import ModelFileError, OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.saving import as_bytes
 from forks.evaluate import learn
 from forks.evaluate._interrupts import uninterrupted
@@ -59,6 +59,10 @@ class Stopped(Exception):
     pass
 
 
+def named():
+    return OnlineKernelClassifier({"name": "forks", "budget": 20}, random_state=0)
+
+
 def broken(parts, after):
     for number, part in enumerate(parts):
         if number == after:
@@ -66,7 +70,7 @@ def broken(parts, after):
         yield part
 
 
-@pytest.mark.parametrize("model", [small, FORKSClassifier, FORKSRegressor])
+@pytest.mark.parametrize("model", [small, OnlineKernelClassifier, OnlineKernelRegressor, named])
 @pytest.mark.parametrize("size", [37, 90, 500])
 def test_a_broken_run_goes_on(model, size, tmp_path):
     expected = learn(model(), chunks(), every=60, **outputs(tmp_path / "whole"))

@@ -28,6 +28,10 @@ def small_model():
     return OnlineKernelClassifier(RBP(budget=5), random_state=0).fit(X[:60], Y[:60])
 
 
+def learner(header):
+    return header["fitted"]["engine_"]["learner"]
+
+
 def hostile(data, change):
     """A file whose content was changed, with a digest that fits."""
     header, arrays = unpack("made", data)
@@ -97,11 +101,11 @@ def test_no_file_and_a_folder(tmp_path):
         forks.load(tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 2, 4])
 def test_a_file_of_another_version_says_so(version):
     header, arrays = unpack("here", as_bytes(small_model()))
     text = json.dumps({**header, "version": version, "library": "9.1"})
-    with pytest.raises(ModelFileError, match=rf"version {version} .* forks 9\.1.* reads version 2"):
+    with pytest.raises(ModelFileError, match=rf"version {version} .* forks 9\.1.* reads version 3"):
         from_bytes("here", save_tensors(arrays, {"forks": text}))
 
 
@@ -117,25 +121,29 @@ def test_a_file_of_another_version_says_so(version):
         (lambda h, a: h["parameters"]["learner"].update(budget=-1), "budget must be"),
         (lambda h, a: h["parameters"]["learner"].update(budget=[1]), "stands for nothing"),
         (lambda h, a: h["parameters"].update(random_state={"kind": "RandomState"}), "RandomState"),
-        (lambda h, a: h["fitted"].pop("rounds"), "too little"),
-        (lambda h, a: h["fitted"].update(learner=None), "no learner"),
-        (lambda h, a: h["fitted"].update(n_features=6), "floats"),
-        (lambda h, a: h["fitted"].update(n_features=10**15), "floats"),
-        (lambda h, a: h["fitted"].update(n_features=True), "n_features is True"),
-        (lambda h, a: h["fitted"].update(n_outputs=3), "3 outputs for 2 classes"),
-        (lambda h, a: h["fitted"].update(rounds=-1), "rounds is -1"),
-        (lambda h, a: h["fitted"]["learner"].update(budget=2**53), "floats"),
-        (lambda h, a: h["fitted"]["learner"].update(budget=10**30), "budget must be at most"),
-        (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth=-1.0), "bandwidth"),
-        (lambda h, a: h["fitted"]["learner"]["kernel"].update(bandwidth="x"), "bandwidth"),
-        (lambda h, a: h["fitted"].update(feature_names=["a"]), "1 feature names"),
-        (lambda h, a: h["fitted"].update(feature_names=[1] * 5), "no text"),
-        (lambda h, a: h["fitted"]["classes"].update(values=[1.0, -1.0]), "not sorted"),
-        (lambda h, a: h["fitted"]["classes"].update(values=[1.0]), "fewer than two"),
-        (lambda h, a: h["fitted"]["classes"].update(values=["1", "2"]), "not all of type"),
-        (lambda h, a: h["fitted"]["classes"].update(dtype="<U1000000000"), "no type"),
-        (lambda h, a: h["fitted"]["classes"].update(dtype="object"), "not all of type"),
-        (lambda h, a: h["fitted"].update(median={}), "median"),
+        (lambda h, a: h["fitted"].pop("engine_"), "too little"),
+        (lambda h, a: h["fitted"]["engine_"].pop("rounds"), "too little"),
+        (lambda h, a: h["fitted"].update(engine_=None), "engine"),
+        (lambda h, a: h["fitted"]["engine_"].update(learner=None), "no learner"),
+        (lambda h, a: h["fitted"].update(n_features_in_=6), "floats"),
+        (lambda h, a: h["fitted"].update(n_features_in_=10**15), "floats"),
+        (lambda h, a: h["fitted"].update(n_features_in_=True), "n_features is True"),
+        (lambda h, a: h["fitted"]["engine_"].update(n_outputs=3), "3 outputs for 2 classes"),
+        (lambda h, a: h["fitted"]["engine_"].update(rounds=-1), "rounds is -1"),
+        (lambda h, a: h["fitted"]["engine_"].update(last_mends=[61]), "last_mends"),
+        (lambda h, a: learner(h).update(budget=2**53), "floats"),
+        (lambda h, a: learner(h).update(budget=10**30), "budget must be at most"),
+        (lambda h, a: learner(h)["kernel"].update(bandwidth=-1.0), "bandwidth"),
+        (lambda h, a: learner(h)["kernel"].update(bandwidth="x"), "bandwidth"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=["a"]), "1 feature names"),
+        (lambda h, a: h["fitted"].update(feature_names_in_=[1] * 5), "no text"),
+        (lambda h, a: h["fitted"].update(_labels=None), "no type"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=[1.0, -1.0]), "not sorted"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=[1.0]), "fewer than two"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=["1", "2"]), "not all of type"),
+        (lambda h, a: h["fitted"]["_labels"].update(dtype="<U1000000000"), "no type"),
+        (lambda h, a: h["fitted"]["_labels"].update(dtype="object"), "not all of type"),
+        (lambda h, a: h["fitted"].update(_first_rows={}), "first rows"),
         (lambda h, a: a.pop("engine.0.ints"), "engine.0.ints"),
         (lambda h, a: a.update({"engine.1.ints": np.zeros(1)}), "no place"),
         (lambda h, a: a.update({"engine.0.ints": a["engine.0.ints"].astype(float)}), "float64"),
@@ -150,31 +158,83 @@ def test_content_that_cannot_be(change, reason):
         from_bytes("here", data)
 
 
+def _first_rows(n=20, **changes):
+    parameters = {"rank": 2, "budget": 20, "random_state": 0, **changes}
+    model = FORKSClassifier(**parameters)
+    rows = np.vstack([X, X])[:n]
+    return as_bytes(model.partial_fit(rows, np.hstack([Y, Y])[:n], classes=[-1, 1]))
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        {"seen": 3},
-        {"seen": -1},
-        {"seen": 1000, "last": 2000},
+        {"rows": 3},
+        {"rows": 0},
+        {"rows": 64},
+        {"rows": -1},
+        {"rows": 1000},
+        {"done": 0},
+        {"done": 64},
+        {"done": 256, "rows": 0},
+        {"done": 17},
+        {"done": True},
+        {"done": [16]},
+        {"seed": -1},
+        {"seed": None},
         {"metric": "cosine"},
+        {"metric": "manhattan"},
+        {"metric": ["euclidean"]},
+        {"scaling": False},
+        {"scaling": 1},
         {"sparse": True},
         {"more": 1},
     ],
+    ids=str,
 )
-def test_a_median_rule_that_cannot_be(change):
-    model = FORKSClassifier(rank=2, budget=20, random_state=0)
-    model.partial_fit(X[:5], Y[:5], classes=[-1, 1])
-    data = hostile(as_bytes(model), lambda header, _: header["fitted"]["median"].update(change))
+def test_first_rows_that_cannot_be(change):
+    data = hostile(_first_rows(), lambda h, _: h["fitted"]["_first_rows"].update(change))
     with pytest.raises(ModelFileError):
         from_bytes("here", data)
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("first.rows", lambda array: array[:-1]),
+        ("first.rows", lambda array: array[:, :-1]),
+        ("first.rows", lambda array: array * np.nan),
+        ("first.rows", lambda array: array.astype(np.int64)),
+        ("first.targets", lambda array: 0.5 * array),
+        ("first.targets", lambda array: array[:, 0]),
+        ("first.weights", lambda array: 0.0 * array),
+        ("first.weights", lambda array: array * np.inf),
+        ("first.scale", lambda array: array[:-1]),
+        ("first.scale", lambda array: -array),
+        ("first.scale", lambda array: array * 1e303),
+        ("first.scale", lambda array: array * np.nan),
+    ],
+)
+def test_arrays_of_first_rows_that_cannot_be(name, change):
+    def changed(_, arrays):
+        arrays[name] = change(arrays[name])
+
+    with pytest.raises(ModelFileError):
+        from_bytes("here", hostile(_first_rows(), changed))
+
+
+def test_a_scale_stays_when_the_first_rows_are_gone():
+    data = _first_rows(300)
+    assert set(unpack("", data)[1]) == {"engine.0.floats", "engine.0.ints", "first.scale"}
+    with pytest.raises(ModelFileError, match=r"first\.scale"):
+        from_bytes("here", hostile(data, lambda _, arrays: arrays.pop("first.scale")))
+
+
 def test_class_counts_that_cannot_be():
-    model = FORKSClassifier(class_weight="balanced").fit(X[:20], Y[:20])
+    model = OnlineKernelClassifier(class_weight="balanced").fit(X[:20], Y[:20])
     for counts in (None, [1.0], [1.0, -1.0], ["a", "b"], [1e300, 1.0]):
 
         def change(header, _, counts=counts):
-            header["fitted"]["class_counts"] = counts
+            header["fitted"]["_class_counts"] = counts
 
         data = hostile(as_bytes(model), change)
         with pytest.raises(ModelFileError, match="class counts"):
@@ -216,10 +276,10 @@ MODELS = {method.name: method for method in CATALOGUE}
 @cache
 def learned(name):
     """A model of many counters, as header and arrays."""
-    learner = MODELS[name].make(Setting(Gaussian(1.5), 8, 160))
-    if hasattr(learner, "update_cycle"):
-        learner = replace(learner, update_cycle=5)
-    return as_bytes(OnlineKernelClassifier(learner, random_state=0).fit(X, Y))
+    made = MODELS[name].make(Setting(Gaussian(1.5), 8, 160))
+    if hasattr(made, "update_cycle"):
+        made = replace(made, update_cycle=5)
+    return as_bytes(OnlineKernelClassifier(made, random_state=0).fit(X, Y))
 
 
 def is_refused_or_lasts(data):
@@ -247,7 +307,7 @@ def test_counters_near_their_bound(name, value):
     start, n = counts[:2]
 
     def rounds(header, arrays):
-        header["fitted"]["rounds"] = value
+        header["fitted"]["engine_"]["rounds"] = value
 
     for at in range(start + 1, start + n):
 
@@ -284,18 +344,18 @@ def test_numbers_that_overflow_later(name, value):
 @pytest.mark.parametrize("name", MODELS)
 def test_fields_of_a_learner_that_are_out_of_all_bounds(name):
     data = learned(name)
-    fields = unpack("", data)[0]["fitted"]["learner"]
+    fields = learner(unpack("", data)[0])
     numbers = [key for key, value in fields.items() if type(value) in (int, float)]
     for key in numbers:
         for value in (2**53, 2**53 + 1, 2**63, 10**300, 10**400, -1, 0, 1e308, 5e-324, True):
 
             def change(header, _, key=key, value=value):
-                header["fitted"]["learner"][key] = value
+                learner(header)[key] = value
 
             is_refused_or_lasts(hostile(data, change))
 
 
-def _sparse_median():
+def _sparse_rows():
     model = FORKSClassifier(update_cycle=5, random_state=0)
     rows = sparse.csr_matrix(np.where(X[:7] > 0.0, X[:7], 0.0))
     return as_bytes(model.partial_fit(rows, Y[:7], classes=[-1, 1]))
@@ -314,19 +374,19 @@ def _sparse_median():
     ],
 )
 def test_sparse_rows_that_cannot_be(part, at, value):
-    data = _sparse_median()
+    data = _sparse_rows()
     assert from_bytes("here", data).model.predict(X).shape == (160,)
 
     def change(_, arrays):
-        arrays[f"median.{part}"][at] = value
+        arrays[f"first.{part}"][at] = value
 
-    with pytest.raises(ModelFileError, match="rows of the median rule"):
+    with pytest.raises(ModelFileError, match="first rows"):
         from_bytes("here", hostile(data, change))
 
 
 @pytest.mark.parametrize("weight", ["much", -1.0, None])
 def test_class_weights_that_cannot_be(weight):
-    model = FORKSClassifier(class_weight={-1: 2.0}).fit(X[:20], Y[:20])
+    model = OnlineKernelClassifier(class_weight={-1: 2.0}).fit(X[:20], Y[:20])
 
     def change(header, _):
         header["parameters"]["class_weight"]["items"][0][1] = weight

@@ -32,16 +32,20 @@ NAMES = np.array(["ant", "bee", "cat"])
 def _models():
     """(name, model) of many kinds, before and after all that can happen to them."""
     yield "unfitted", FORKSClassifier(random_state=np.random.RandomState(3))
-    yield "default", FORKSClassifier().fit(X[:40], Y[:40])
-    grown = FORKSClassifier(budget=8, class_weight="balanced")
-    yield "grown", grown.fit(X, Y)
-    yield "classes", FORKSClassifier(budget=8).fit(X[:60], NAMES[Y[:60] + (X[:60, 2] > 1.0)])
+    yield "default", OnlineKernelClassifier().fit(X[:40], Y[:40])
+    small = {"name": "adaptive", "budget": 8}
+    yield "grown", OnlineKernelClassifier(small, class_weight="balanced").fit(X, Y)
+    three = NAMES[Y[:60] + (X[:60, 2] > 1.0)]
+    yield "classes", OnlineKernelClassifier(small).fit(X[:60], three)
     sketched = {"budget": 6, "update_cycle": 5, "landmarks": "refreshed", "random_state": 0}
     yield "sketched", FORKSClassifier(**sketched).fit(X, Y)
-    yield "median", FORKSClassifier(**sketched).fit(X[:7], Y[:7])
+    yield "first", FORKSClassifier(**sketched).fit(X[:20], Y[:20])
+    yield "settled", FORKSClassifier(**sketched).fit(np.vstack([X, X]), np.hstack([Y, Y]))
+    yield "named", OnlineKernelClassifier("kogd").fit(X[:30], Y[:30])
     young = FORKSClassifier(update_cycle=5, random_state=0, class_weight={0: 2.0, 1: 0.5})
-    yield "sparse", young.fit(sparse.csr_matrix(X[:7] * (X[:7] > 0)), Y[:7])
-    yield "regressor", FORKSRegressor(budget=8).fit(X, X[:, 0] * X[:, 1])
+    yield "sparse", young.fit(sparse.csr_matrix(X[:17] * (X[:17] > 0)), Y[:17])
+    yield "regressor", OnlineKernelRegressor(small).fit(X, X[:, 0] * X[:, 1])
+    yield "sketched regressor", FORKSRegressor(**sketched).fit(X[:70], X[:70, 0])
     values = KOGD(kernel=Gaussian(1.0), loss=SquaredError())
     yield "values", OnlineKernelRegressor(values).fit(X[:50], X[:50, 0])
     setting = Setting(Gaussian(1.0), budget=10, n_rounds=100)

@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import forks
-from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier
+from forks import FORKSClassifier, FORKSRegressor, OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.saving import as_bytes
 from forks.kernels import Gaussian
 from forks.learners.catalogue import CATALOGUE, Setting
@@ -45,19 +45,21 @@ def _of(method):
     return lambda: OnlineKernelClassifier(learner, random_state=0)
 
 
+ADAPTIVE = {"name": "adaptive", "budget": 8}
 SMALL = {"budget": 6, "update_cycle": 5, "random_state": 0}
 KINDS = {
-    "default": Kind(lambda: FORKSClassifier(budget=8)),
+    "default": Kind(lambda: OnlineKernelClassifier(ADAPTIVE)),
     "default of three": Kind(
-        lambda: FORKSClassifier(budget=8, class_weight="balanced"), ("ant", "bee", "cat")
+        lambda: OnlineKernelClassifier(ADAPTIVE, class_weight="balanced"), ("ant", "bee", "cat")
     ),
-    "large": Kind(FORKSClassifier),
+    "large": Kind(OnlineKernelClassifier),
+    "by name": Kind(lambda: OnlineKernelClassifier("nogd", random_state=0)),
     "sketched": Kind(lambda: FORKSClassifier(**SMALL)),
     "refreshed": Kind(lambda: FORKSClassifier(landmarks="refreshed", **SMALL), (-1.0, 2.0)),
     "reset": Kind(
         lambda: FORKSClassifier(on_update="reset", bandwidth=0.5, **SMALL), (False, True)
     ),
-    "regressor": Kind(lambda: FORKSRegressor(budget=8), ()),
+    "regressor": Kind(lambda: OnlineKernelRegressor(ADAPTIVE), ()),
     "sketched regressor": Kind(lambda: FORKSRegressor(**SMALL), ()),
     **{method.name: Kind(_of(method), sparse=False) for method in CATALOGUE},
     "BOGD of three": Kind(_of(CATALOGUE[6]), ("ant", "bee", "cat"), sparse=False),

@@ -142,7 +142,7 @@ def test_the_bandwidth_may_change_later():
     X, y = made_up()
     wide, narrow = (FOGD(kernel=Gaussian(b), n_frequencies=30) for b in (50.0, 1.5))
     engine = Engine(wide, 5, 1, np.random.default_rng(0))
-    engine.replace_learner(narrow)
+    engine = Engine.restored(narrow, 5, 1, engine.memory, 0, None)
     scores = engine.learn(X, y.reshape(-1, 1))[:, 0]
     np.testing.assert_array_equal(scores, engine_run(narrow, X, y)[0])
 

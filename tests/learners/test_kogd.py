@@ -246,7 +246,8 @@ def test_another_step_size_from_here_on():
     engine = engine_for(HINGE)
     engine.learn(X[:70], column(y[:70]))
     before = engine.predict(X[:5])
-    engine.replace_learner(dataclasses.replace(HINGE, eta=1.0))
+    other = dataclasses.replace(HINGE, eta=1.0)
+    engine = type(engine).restored(other, X.shape[1], 1, engine.memory, engine.rounds, None)
     np.testing.assert_array_equal(engine.predict(X[:5]), before)
     lost = engine.learn(X[70:], column(y[70:]))[:, 0] * y[70:] < 1.0
     alpha = state_of(engine.memory).alpha[0, : HINGE.stored_points(engine.memory)]

@@ -133,7 +133,7 @@ def _learn(options: Options, show: Any) -> Any:
             model, task = before.model, before.model._task
         else:
             task = task_of(y) if options.task == Task.AUTO else options.task
-            model = make_model(task, options.learner, settings, options.seed, first.X)
+            model = make_model(task, options.learner or "adaptive", settings, options.seed)
         if task == Task.REGRESSION and y.dtype.kind not in "biuf":
             raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
         try:

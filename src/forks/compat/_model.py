@@ -1,55 +1,73 @@
-"""What the River models share: the border between named features and labels, and the engine."""
+"""What the River models share: named features and labels on one side, the engine on the other."""
 
 import copy
 import logging
 import math
 import sys
 import threading
-from collections.abc import Callable, Hashable
-from typing import Any, ClassVar
+from collections.abc import Hashable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks.compat._frames import column_names, numbers_of, values_of
+from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
 from forks.compat._index import FeatureIndex
-from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
+from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
+from forks.estimators.base import warn_caller
+from forks.estimators.first_rows import Beginner
+from forks.estimators.labels import Labels, class_probabilities
+from forks.estimators.named import configured
 
 logger = logging.getLogger("forks")
 
 
-class KernelModel:
-    """What the three models share: the border between named features and the engine."""
+class KernelModel(Beginner):
+    """What the three models share.
+
+    A subclass says what is known of the labels (`_known`), what a new label adds to it (`_with`)
+    and which target a label stands for (`_target`). Names and labels are kept before their row is
+    learned; so it may be the engine's growth that an interrupt has left undone.
+    """
 
     _task: ClassVar[str]
-    _default: ClassVar[Learner]
 
     learner: Any
     max_features: int
     seed: int | None
+    _known: Any
 
-    def _start(self, learner: Any, max_features: int, seed: int | None) -> None:
+    def _start(self, learner: Any, max_features: int, seed: int | None, known: Any) -> None:
         self.learner = learner
         self.max_features = max_features
         self.seed = seed
-        self._check_learner()
         whole("max_features", max_features, 1)
+        if learner is None:
+            warn_caller('learner=None is deprecated: write learner="adaptive"', FutureWarning)
+        self._configured = configured("adaptive" if learner is None else learner, self._task)
         self._lock = threading.RLock()
         self._index = FeatureIndex(int(max_features))
         self._engine: Any = None
+        self._first_rows = None
         self._engine_width = -1  # of rows that it has been made or grown for
+        self._known = known
         self._y_name: Any = None
 
-    def _check_learner(self) -> None:
-        learner = self._configuration
-        if not isinstance(learner, Learner):
-            raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
-        if self._task not in learner.tasks:
-            raise ValueError(f"learner must be one for {self._task}, got {learner!r}")
+    def _with(self, known: Any, y: Any) -> Any:
+        """Return what is known of the labels with one more."""
+        return known
+
+    def _target(self, known: Any, y: Any) -> Any:
+        """Return the target of a label, one number per output."""
+        raise NotImplementedError
+
+    def _n_outputs(self) -> int:
+        return 1
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
+            self._settle()
             state = self.__dict__.copy()
             del state["_lock"]
             for name in ("_index", "_engine"):  # which another thread may change from now on
@@ -59,67 +77,123 @@ class KernelModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
+    # ---- the engine --------------------------------------------------------------------------
+
     @property
-    def _configuration(self) -> Any:
-        return self._default if self.learner is None else self.learner
+    def engine_(self) -> Any:  # type: ignore[override]
+        """The engine, or None before the first label."""
+        return self._engine
 
-    def _fitted_engine(self, n_outputs: int) -> Any:
-        """Return the engine, made or grown to the width of rows and the number of outputs.
-
-        Names and labels are noted before this, so it may be what an interrupt has left undone.
-        """
-        width, engine = self._index.width, self._engine
+    def _fitted_engine(self) -> Any:
+        """Return the engine, made or grown to the width of rows and the number of outputs."""
+        width, n_outputs, engine = self._index.width, self._n_outputs(), self._engine
         if engine is None:
-            rng = np.random.default_rng(self.seed)
-            engine = self._new_engine(width, n_outputs, rng)
-            if logger.isEnabledFor(logging.INFO) and not engine.compiled:
-                logger.info("compiling for %s, once per machine", engine.rule)
-            self._engine = engine
+            engine = self._new_engine(width, n_outputs)
         if engine.n_features != width:
             engine.widen(width)
         if engine.n_outputs != n_outputs:
             engine.add_outputs(n_outputs)
+        if self._first_rows is not None:
+            self._first_rows = self._first_rows.widened(width, n_outputs)
+            self._look()
         self._engine_width = width
         return engine
 
-    def _scoring_engine(self) -> Any:
-        """Return the engine for rows of the width of now, or None before the first label."""
-        if self._engine is not None and self._engine_width != self._index.width:
-            return self._fitted_engine(1)
-        return self._engine
+    def _new_engine(self, width: int, n_outputs: int) -> Any:
+        seed = self.seed
+        if seed is None:  # the learner may start with it more than once
+            seed = int(np.random.default_rng().integers(2**31))
+        engine = self._first_engine(width, n_outputs, np.random.default_rng(seed))
+        if logger.isEnabledFor(logging.INFO) and not engine.compiled:
+            logger.info("compiling for %s, once per machine", engine.rule)
+        first_rows = self._configured.first_rows(seed)
+        self.__dict__.update(_engine=engine, _first_rows=first_rows)  # in one step
+        return engine
 
-    def _new_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
-        return engine_for(self._configuration, width, n_outputs, rng)
+    def _first_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
+        return engine_for(self._configured.learner, width, n_outputs, rng)
 
-    def _rows(self, X: Any) -> Matrix:
-        """Make the rows of a frame; names without a column are left out."""
-        columns = self._index.columns
-        rows = np.zeros((len(X), self._index.width))
-        for place, name in enumerate(column_names(X)):
-            if name in columns:
-                rows[:, columns[name]] = numbers_of(X, place, name)
+    def _settle(self) -> None:
+        """Do what an interrupt has left undone."""
+        if self._engine is not None:
+            self._fitted_engine()
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn a dict of features and its label or target; `w` is a factor of its loss."""
+        with self._lock:
+            known = self._with(self._known, y)
+            target = self._target(known, y)
+            if w != 1.0:
+                w = weight_of(w)
+            row = self._index.row(x, True)
+            if known is not self._known:
+                self.__dict__.update(_known=known, _engine_width=-1)  # in one step
+            engine = self._engine
+            if self._engine_width != self._index.width or self._first_rows is not None:
+                engine = self._fitted_engine()
+            if self._first_rows is None:
+                engine.one_row(row, target, w)
+            else:
+                self._learn_rows(row, np.reshape(target, (1, -1)), np.array([w]))
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a frame in their order, as `learn_one` would.
+
+        Everything is checked first: an error leaves the model as it was.
+        """
+        labels, names = values_of(y), column_names(X)
+        with self._lock:
+            known = self._known
+            for label in labels:
+                known = self._with(known, label)
+            targets = [self._target(known, label) for label in labels]
+            if len(set(names)) != len(names):
+                raise ValueError(f"X has columns of the same name: {names!r}")
+            if len(labels) != len(X):
+                raise ValueError(f"X has {len(X)} rows, but y has {len(labels)}")
+            weights = weights_of(w, len(X))
+            columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
+            if len(X) == 0:
+                return
+            name = getattr(y, "name", None)
+            self.__dict__.update(_known=known, _engine_width=-1, _y_name=name)  # in one step
+            self._index.learn(names)
+            rows = self._matrix(dict(zip(names, columns, strict=True)), len(X))
+            self._fitted_engine()
+            self._learn_rows(rows, np.array(targets, np.float64).reshape(len(X), -1), weights)
+
+    def _matrix(self, columns: dict[Any, Vector], n: int) -> Matrix:
+        """Return rows of the columns whose names are known."""
+        rows = np.zeros((n, self._index.width))
+        for name, values in columns.items():
+            place = self._index.columns.get(name)
+            if place is not None:
+                rows[:, place] = values
         return rows
 
-    def _learn_many(
-        self, X: Any, targets: Matrix, w: Any, accept: Callable[[], None] = lambda: None
-    ) -> None:
-        """Check everything, then learn: an error leaves the model as it was."""
-        names = column_names(X)
-        if len(set(names)) != len(names):
-            raise ValueError(f"X has columns of the same name: {names!r}")
-        if targets.shape[0] != len(X):
-            raise ValueError(f"X has {len(X)} rows, but y has {targets.shape[0]}")
-        weights = weights_of(w, len(X))
-        numbers = [numbers_of(X, place, name) for place, name in enumerate(names)]
-        if len(X) == 0:
-            return
-        accept()  # the labels
-        self._index.learn(names)
-        rows = np.zeros((len(X), self._index.width))
-        for name, values in zip(names, numbers, strict=True):
-            if name in self._index.columns:
-                rows[:, self._index.columns[name]] = values
-        self._fitted_engine(targets.shape[1]).learn(rows, targets, weights)
+    # ---- predicting --------------------------------------------------------------------------
+
+    def _score_one(self, x: dict[Any, Any]) -> Any:
+        """Return the score of a dict (a matrix for several outputs), or None before any label."""
+        engine = self._engine
+        if engine is None:
+            return None
+        if self._engine_width != self._index.width or self._first_rows is not None:
+            engine = self._fitted_engine()
+        return engine.one_row(self._index.row(x))
+
+    def _score_many(self, X: Any) -> Matrix | None:
+        if self._engine is None:
+            return None
+        engine = self._fitted_engine()
+        known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
+        columns = {name: numbers_of(X, place, name) for place, name in known}
+        scores: Matrix = engine.predict(self._matrix(columns, len(X)))
+        return scores
+
+    # ---- about the model ---------------------------------------------------------------------
 
     @property
     def n_mends(self) -> int:
@@ -144,30 +218,87 @@ class KernelModel:
         return size + (0 if self._engine is None else int(self._engine.state_bytes))
 
 
-def probability_of(learner: Learner, scores: Any) -> Any:
-    """Return the probabilities of +1; of scores that stand for none, their logistic function."""
-    p = learner.probability(scores)
-    return 0.5 * (1.0 + np.tanh(0.5 * scores)) if p is None else p
+class LabelModel(KernelModel):
+    """What the two classifiers share: probabilities, and answers to frames."""
+
+    def _names(self) -> list[Any]:
+        """Return the labels that can be answered, in the order of their scores."""
+        raise NotImplementedError
+
+    def _own_scores(self, scores: Any) -> Matrix:
+        """Return the scores of the labels, one row per row."""
+        return np.reshape(scores, (-1, 1))
+
+    def _shares(self, scores: Any, n: int) -> dict[Any, Vector]:
+        """Return the probability of each label, of n rows; scores are None before any label."""
+        names = self._names()
+        if len(names) < 2:
+            return dict.fromkeys(names, np.ones(n))
+        if scores is None:
+            return dict.fromkeys(names, np.full(n, 1.0 / len(names)))
+        scores = self._own_scores(scores)
+        p = self._configured.learner.probability(scores)
+        if p is None:  # scores stand for no probability: their logistic function
+            p = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        return dict(zip(names, class_probabilities(p).T, strict=True))
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
+        """Predict the probability of each label that has come.
+
+        Of learners whose scores stand for no probability, the logistic function of the score. Of
+        more than two labels each has its own yes-or-no probability; they are scaled to sum to one.
+        """
+        with self._lock:
+            shares = self._shares(self._score_one(x), 1)
+            return {name: float(share[0]) for name, share in shares.items()}
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Predict the probabilities of the rows of a frame; a frame with a column per label."""
+        with self._lock:
+            return frame_like(self._shares(self._score_many(X), len(X)), X)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the labels of the rows of a frame; a series of the same kind."""
+        with self._lock:
+            scores = self._score_many(X)
+            if scores is None:
+                return series_like([self.predict_one({})] * len(X), X, self._y_name)
+            names = self._names()
+            scores = self._own_scores(scores)
+            single = scores[:, 0] if scores.shape[1] == 1 and len(names) > 1 else scores
+            return series_like([names[i] for i in Labels.answers(single)], X, self._y_name)
+
+    def predict_one(self, x: dict[Any, Any]) -> Any:
+        """Predict the label of a dict of features."""
+        raise NotImplementedError
 
 
-def label_targets(targets: dict[Hashable, float], y: Any) -> dict[Hashable, float]:
-    """Return the targets with one for a new label."""
-    check_label(y)
-    if isinstance(y, bool | np.bool_) and not targets:
-        return {False: -1.0, True: 1.0}
-    if len(targets) == 2:
-        raise ValueError(
-            f"y is {y!r}, a third label beside {list(targets)}: KernelMulticlassClassifier is for "
-            "more than two"
-        )
-    if targets:
-        return {**targets, plain_label(y): -next(iter(targets.values()))}
-    positive = isinstance(y, int | float | np.number) and y > 0
-    return {plain_label(y): 1.0 if positive else -1.0}
+class TwoLabels(NamedTuple):
+    """Two labels that come one after the other, and the targets that they stand for."""
+
+    targets: dict[Hashable, float]
+    answers: tuple[Any, Any] = (False, True)  # to a score below 0, and others; one twice if alone
+
+    def with_label(self, y: Any) -> "TwoLabels":
+        """Add a label."""
+        check_label(y)
+        if len(self.targets) == 2:
+            raise ValueError(
+                f"y is {y!r}, a third label beside {list(self.targets)}: "
+                "KernelMulticlassClassifier is for more than two"
+            )
+        positive = isinstance(y, int | float | np.number) and y > 0
+        targets = {plain_label(y): 1.0 if positive else -1.0}
+        if isinstance(y, bool | np.bool_) and not self.targets:
+            targets = {False: -1.0, True: 1.0}
+        elif self.targets:
+            targets = {**self.targets, plain_label(y): -next(iter(self.targets.values()))}
+        negative, *others = sorted(targets, key=targets.__getitem__)
+        return TwoLabels(targets, (negative, others[0] if others else negative))
 
 
 def check_label(y: Any) -> None:
-    """Ask for a label: not None, and not NaN."""
+    """Check that y is a label: not None, and not NaN."""
     if y is None or y != y:
         raise ValueError(f"y must be a label, got {y!r}")
 

@@ -163,13 +163,21 @@ class Engine(Shared):
         one = live.rule, *memory, scratch, clock, *live.one[5:]
         return live._replace(memory=memory, scratch=scratch, clock=clock, one=one)
 
-    def replace_learner(self, learner: Learner) -> None:
-        """Go on with another configuration of the same kind and sizes."""
+    def replay(
+        self, learner: Learner, rng: np.random.Generator, X: Any, y: Matrix, weights: Vector
+    ) -> None:
+        """Start anew with another configuration, and learn rows of the past again.
+
+        They are no new rounds: `rounds` stays. Nothing changes before all of them are learned.
+        """
         with self.lock.alone:
             self.enter()
-            _, _, memory, _, clock, *sizes = self._live[:7]
+            sizes = self.n_features, self.n_outputs
+            again = Engine(learner, *sizes, rng)
+            again.learn(X, y, weights)
+            clock = new_clock(self.rounds, self.rounds if again.mends else 0, again.mends)
             self._play_one = self._score_one = 0
-            self._live = live_from(learner, memory, clock, *sizes)
+            self._live = live_from(learner, again.memory, clock, *sizes)
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""

@@ -142,7 +142,7 @@ class EngineGroup(Shared):
 
     def widen(self, n_features: int) -> None:
         """Go on with rows of more features, which were 0 in all rows so far."""
-        self._change(lambda engine: engine.widen(n_features))
+        self._change(lambda engine, o: engine.widen(n_features))
 
     def add_outputs(self, n_outputs: int) -> None:
         """Go on with more outputs, the new ones as copies of the last, draws to come included."""
@@ -151,17 +151,19 @@ class EngineGroup(Shared):
             more = range(n_outputs - self.n_outputs)
             self.engines += tuple(copy.copy(self.engines[-1]) for _ in more)
 
-    def replace_learner(self, learner: Learner) -> None:
-        """Go on with another configuration of the same kind and sizes."""
-        self._change(lambda engine: engine.replace_learner(learner))
+    def replay(
+        self, learner: Learner, rng: np.random.Generator, X: Any, y: Matrix, weights: Vector
+    ) -> None:
+        """Start anew with another configuration, and learn rows of the past again."""
+        self._change(lambda engine, o: engine.replay(learner, rng, X, _column(y, o), weights))
 
-    def _change(self, change: Callable[[Engine], None]) -> None:
+    def _change(self, change: Callable[[Engine, int], None]) -> None:
         """Change copies of all engines, which then take over at once."""
         with self.lock.alone:
             self.enter()
             engines = tuple(map(copy.copy, self.engines))
-            for engine in engines:
-                change(engine)
+            for o, engine in enumerate(engines):
+                change(engine, o)
             self.engines = engines
 
     @property

@@ -1,25 +1,22 @@
-"""What all estimators share: the border between users' data and the engine."""
+"""What all estimators share: they check rows, and learn and predict with one engine."""
 
 import copy
 import logging
-import numbers
+import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
+from forks.engine import Learner, Matrix, Vector
 from forks.engine.group import engine_for
-from forks.estimators.bandwidth import MedianRule
-from forks.kernels import METRICS
-from forks.learners import FORKS
+from forks.estimators.first_rows import Beginner, Configured
+from forks.estimators.inputs import FORM, canonical, checked_rows, checked_weights, is_empty
 
 Answer = TypeVar("Answer")
 
@@ -30,32 +27,44 @@ class MendWarning(UserWarning):
     """A learner has left steps out, or started anew, because numbers were beyond all bounds."""
 
 
-class OnlineEstimator(BaseEstimator):
+class OnlineEstimator(Beginner, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
-    A subclass gives the learner (`_learner`, and `_median_rule` if its bandwidth is to come from
-    the data), turns labels into targets (`targets_of`) and scores into answers.
+    A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
+    scores into answers.
     """
 
-    _task: str  # "classification" or "regression"
-    _median: MedianRule | None
-    engine_: Engine | EngineGroup
+    _task: ClassVar[str]  # "classification" or "regression"
+    # What learning sets: all of it, and nothing else, is in a model file (see `saving`).
+    _fitted: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "engine_",
+        "_first_rows",
+    )
+
+    def _configured(self) -> Configured:
+        """Return the learner, and what of it is set from the first rows."""
+        raise NotImplementedError
 
     def _learner(self) -> Learner:
-        """Return the configuration."""
-        raise NotImplementedError
+        return self._configured().learner
 
-    def _median_rule(self) -> MedianRule | None:
-        """Return the rule that sets the bandwidth from data, if one is asked for."""
-        raise NotImplementedError
+    def _warn_of_old_use(self) -> None:
+        """Warn of parameters that mean something else than they did."""
 
     def targets_of(self, y: Any) -> Matrix:
-        """Targets of the engine, one column per output, that labels stand for."""
+        """Return the targets of the engine that labels stand for, one column per output."""
         raise NotImplementedError
 
     def _start(self, y: Any, classes: Any, counted: Any) -> int:
-        """Look at the first labels (`counted`: those with a weight); give the number of outputs."""
+        """Look at the first labels (`counted`: those with a weight); return how many outputs."""
         raise NotImplementedError
+
+    def _check_classes(self, classes: Any) -> None:
+        """Check that `classes` of a later call are those of the first."""
+
+    # ---- learning ----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Forget everything, then learn the rows in their order, in one pass.
@@ -65,9 +74,15 @@ class OnlineEstimator(BaseEstimator):
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
         y : array of shape (n_rows,)
+            Labels, or numbers for a regressor.
         sample_weight : array of shape (n_rows,), optional
             Factors of the loss of each row; a row of weight 0 is scored and not learned.
+
+        Returns
+        -------
+        self
         """
         self._whole_call(lambda: self._prequential(X, y, None, sample_weight, True), first=True)
         return self
@@ -76,15 +91,19 @@ class OnlineEstimator(BaseEstimator):
         """Learn the next rows of the stream; an empty chunk does nothing.
 
         An interrupt (Ctrl-C) in the first call leaves the model as it was before. In a later call
-        it leaves the model as after the last whole row: `n_rounds_` tells how many it has learned.
+        it leaves the model as after the last whole row: `n_rounds_` is how many it has learned.
 
         Parameters
         ----------
         X, y, sample_weight
             As for `fit`.
         classes : array, optional
-            All labels that can occur; looked at in the first call only. Without it the first
-            chunk must hold them all.
+            All labels that can occur; used in the first call only. Without it the first chunk
+            must hold them all.
+
+        Returns
+        -------
+        self
         """
         self.prequential(X, y, classes=classes, sample_weight=sample_weight)
         return self
@@ -94,7 +113,7 @@ class OnlineEstimator(BaseEstimator):
     ) -> np.ndarray:
         """Score each row before its label is used, learning as it goes; may be called again.
 
-        What an interrupt leaves is told by `partial_fit`; the scores of that call are lost.
+        For interrupts see `partial_fit`; the scores of such a call are lost.
 
         Parameters
         ----------
@@ -104,11 +123,11 @@ class OnlineEstimator(BaseEstimator):
         Returns
         -------
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
-            As `decision_function` or `predict` would have given them just before that round.
+            As `decision_function` or `predict` would have returned them just before that round.
         """
         first = not hasattr(self, "engine_")
-        if _is_empty(X):
-            if not _is_empty(y):
+        if is_empty(X):
+            if not is_empty(y):
                 raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
         return self._whole_call(
@@ -137,6 +156,7 @@ class OnlineEstimator(BaseEstimator):
         Returns
         -------
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+            Of the rows of `ahead`.
         """
         first = not hasattr(self, "engine_")
         return self._whole_call(
@@ -147,16 +167,24 @@ class OnlineEstimator(BaseEstimator):
         self, ahead: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
     ) -> np.ndarray:
         X, y, weights = self._check(X, y, sample_weight, first)
-        ahead = _canonical(validate_data(self, ahead, reset=False, **_FORM))
+        ahead = checked_rows(self, ahead)
         if ahead.shape[0] != X.shape[0]:
             raise ValueError(f"ahead has {ahead.shape[0]} rows, but X has {X.shape[0]}")
         targets = self._targets(X, y, weights, classes, first)
         weights = self._weighed(targets, weights)
-        if first:  # no prediction in between
-            with self.engine_.lock.alone:
-                self.engine_.enter()
-                return self._shaped(self._score_and_learn(ahead, X, targets, weights))
-        return self._shaped(self._score_and_learn(ahead, X, targets, weights))
+        with self.engine_.lock.alone:  # no prediction in between
+            self.engine_.enter()
+            return self._shaped(self._score_and_learn(ahead, X, targets, weights))
+
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, first: bool
+    ) -> tuple[Any, Any, Vector | None]:
+        numeric = self._task == "regression"
+        X, y = validate_data(self, X, y, reset=first, y_numeric=numeric, **FORM)
+        weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+        if first and weights is not None and not weights.any():
+            raise ValueError("sample_weight: all weights are zero")
+        return canonical(X), y, weights
 
     def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
         if first:
@@ -164,52 +192,47 @@ class OnlineEstimator(BaseEstimator):
         self._check_classes(classes)
         return self.targets_of(y)
 
-    def _score_and_learn(
-        self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
-    ) -> Matrix:
-        if weights is None:
-            weights = np.ones(X.shape[0])
-        parts, start = [], 0
-        while self._median is not None and start < X.shape[0]:  # the bandwidth is not settled yet
-            row = slice(start, start + 1)
-            parts.append(self.engine_.predict(ahead[row]))
-            self._learn(X[row], targets[row], weights[row])
-            start += 1
-        rest = slice(start, None)
-        parts.append(
-            self.engine_.score_then_learn(ahead[rest], X[rest], targets[rest], weights[rest])
-        )
-        return np.concatenate(parts)
+    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> Matrix:
+        """Make a new engine; return the targets of the first rows."""
+        configured = self._configured()
+        n_outputs = self._start(y, classes, None if weights is None else weights > 0)
+        targets = self.targets_of(y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = np.random.default_rng(seed)
+        engine = engine_for(configured.learner, X.shape[1], n_outputs, rng)
+        first_rows = configured.first_rows(seed)
+        self.__dict__.update(engine_=engine, _first_rows=first_rows)  # in one step
+        self._warn_of_old_use()
+        return targets
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
         del targets
         return weights
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a file, for `forks.load`.
+    def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
+        if logger.isEnabledFor(logging.INFO) and not self.engine_.compiled:
+            logger.info("compiling for %s, once per machine", self.engine_.rule)
+        with self.engine_.lock.alone:  # no prediction between new rows and what is set from them
+            self.engine_.enter()
+            return self._learn_rows(X, targets, weights)
 
-        The file has the format of safetensors, with a JSON header; it holds data and no code. It
-        is written under another name, brought to the disk and renamed: whatever fails, a file
-        that was there before is still whole.
+    def _score_and_learn(
+        self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
+    ) -> Matrix:
+        if weights is None:
+            weights = np.ones(X.shape[0])
+        parts, start = [], 0
+        while self._is_beginning and start < X.shape[0]:
+            row = slice(start, start + 1)
+            parts.append(self.engine_.predict(self._scaled(ahead[row])))
+            self._learn(X[row], targets[row], weights[row])
+            start += 1
+        ahead, X = (self._scaled(rows[start:] if start else rows) for rows in (ahead, X))
+        parts.append(self.engine_.score_then_learn(ahead, X, targets[start:], weights[start:]))
+        return np.concatenate(parts)
 
-        Parameters
-        ----------
-        path : str or path
-
-        Raises
-        ------
-        ValueError
-            If the model has a kernel, loss or learner that is not of this package.
-        OSError
-            If the file cannot be written.
-        """
-        from forks.estimators.saving import save
-
-        save(path, self)
-
-    def _check_classes(self, classes: Any) -> None:
-        """Check that `classes` of a later call are those of the first."""
+    # ---- calls that threads share and interrupts cut -----------------------------------------
 
     def _whole_call(self, work: Callable[[], Answer], first: bool) -> Answer:
         """Do a call that learns: other threads see the model before it, or after it.
@@ -240,40 +263,30 @@ class OnlineEstimator(BaseEstimator):
         self._warn_of_mends()
         return answer
 
-    def _warn_of_mends(self) -> None:
-        """Say once that steps were mended."""
-        engine = self.engine_
-        if engine.mends and not engine.warned:
-            engine.warned = True
-            warnings.warn(
-                "numbers beyond all bounds: the learner has left out or mended "
-                f"{engine.mends} of its steps, the last in round {engine.last_mend}; n_mends_ and "
-                "last_mend_ will tell of more",
-                MendWarning,
-                stacklevel=5,  # the caller of `partial_fit`
-            )
-
     def _settle(self) -> None:
         """Bring what depends on the rows learned up to date; for a thread that holds the lock."""
         self.engine_.settle()
-        self._look_at_median()
+        self._look()
 
-    def _look_at_median(self) -> None:
-        """Set the bandwidth if it is due; nothing is lost if an interrupt makes it do so twice."""
-        rule, learned = self._median, self.engine_.rounds
-        if rule is None or not rule.is_due(learned):
-            return
-        bandwidth = rule.bandwidth(learned)
-        if bandwidth is not None:
-            self._set_bandwidth(bandwidth)
-        self._median = rule.after_look(learned)
-
-    def _settled(self) -> None:
-        """Do what a call has left undone that was cut by an interrupt."""
-        if self._median is not None and self._median.is_due(self.engine_.rounds):
-            with self.engine_.lock.alone:  # of a call of another thread, that is going on, nothing
+    def _reading(self, work: Callable[[], Answer]) -> Answer:
+        """Return the answer of a function that reads, between two calls that learn."""
+        if self._look_is_due():  # a call was cut by an interrupt, or is going on in another thread
+            with self.engine_.lock.alone:
                 self.engine_.enter()
                 self._settle()
+        return self.engine_.reading(work)
+
+    def _warn_of_mends(self) -> None:
+        """Warn once that steps were mended."""
+        engine = self.engine_
+        if engine.mends and not engine.warned:
+            engine.warned = True
+            warn_caller(
+                "numbers beyond all bounds: the learner has left out or mended "
+                f"{engine.mends} of its steps, the last in round {engine.last_mend}; see n_mends_ "
+                "and last_mend_ for later ones",
+                MendWarning,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters and what learning has set."""
@@ -286,79 +299,41 @@ class OnlineEstimator(BaseEstimator):
             state["engine_"] = copy.copy(self.engine_)  # another thread may change it from now on
             return state
 
-    def _check(
-        self, X: Any, y: Any, sample_weight: Any, first: bool
-    ) -> tuple[Any, Any, Vector | None]:
-        numeric = self._task == "regression"
-        X, y = validate_data(self, X, y, reset=first, y_numeric=numeric, **_FORM)
-        weights = None if sample_weight is None else _weights(sample_weight, X.shape[0])
-        if first and weights is not None and not weights.any():
-            raise ValueError("sample_weight: all weights are zero")
-        return _canonical(X), y, weights
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `forks.load`.
 
-    def _check_task(self, learner: Learner) -> None:
-        if self._task in learner.tasks:
-            return
-        if hasattr(learner, "loss"):
-            raise ValueError(f"loss must be a {self._task} loss, got {learner.loss!r}")
-        raise ValueError(f"learner must be one for {self._task}, got {learner!r}")
+        The file has the format of safetensors, with a JSON header; it holds data and no code. It
+        is written under another name, brought to the disk and renamed: whatever fails, a file
+        that was there before is still whole.
 
-    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> Matrix:
-        """Make a new engine; give the targets of the first rows."""
-        learner = self._learner()
-        self._check_task(learner)
-        n_outputs = self._start(y, classes, None if weights is None else weights > 0)
-        targets = self.targets_of(y)
-        self._median = self._median_rule()
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.engine_ = engine_for(learner, X.shape[1], n_outputs, np.random.default_rng(seed))
-        return targets
+        Parameters
+        ----------
+        path : str or path
+            The file.
 
-    def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
-        if logger.isEnabledFor(logging.INFO) and not self.engine_.compiled:
-            logger.info("compiling for %s, once per machine", self.engine_.rule)
-        with self.engine_.lock.alone:  # no prediction between new rows and their bandwidth
-            self.engine_.enter()
-            return self._learn_alone(X, targets, weights)
+        Raises
+        ------
+        ValueError
+            If the model has a kernel, loss or learner that is not of this package.
+        OSError
+            If the file cannot be written.
+        """
+        from forks.estimators.saving import save
 
-    def _learn_alone(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
-        parts, start, n = [], 0, X.shape[0]
-        while self._median is not None and start < n:
-            learned = self.engine_.rounds
-            stop = min(start + self._median.rows_to_go(learned), n)
-            rows = slice(start, stop)
-            self._median = self._median.with_next(X[rows], learned)
-            parts.append(self._learn_rows(X[rows], targets[rows], weights, rows))
-            self._look_at_median()
-            start = stop
-        if start < n:
-            rows = slice(start, n)
-            rest = X[rows] if start else X  # a slice of a sparse matrix is a copy
-            parts.append(self._learn_rows(rest, targets[rows], weights, rows))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        save(path, self)
 
-    def _learn_rows(self, X: Any, targets: Matrix, weights: Vector | None, rows: slice) -> Matrix:
-        return self.engine_.learn(X, targets, None if weights is None else weights[rows])
-
-    def _set_bandwidth(self, bandwidth: float) -> None:
-        learner: Any = self.engine_.learner
-        kernel = learner.kernel._replace(bandwidth=bandwidth)
-        self.engine_.replace_learner(replace(learner, kernel=kernel))
+    # ---- predicting --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> Matrix:
-        X = self._checked_rows(X)
-        self._settled()
-        return self.engine_.predict(X)
+        check_is_fitted(self, "engine_")
+        X = checked_rows(self, X)
+        return self._reading(lambda: self.engine_.predict(self._scaled(X)))
 
     def features_of(self, X: Any) -> Matrix | None:
-        """Features in which the score is linear now; None where the learner has no such map."""
-        X = self._checked_rows(X)
-        self._settled()
-        return self.engine_.features(X)
-
-    def _checked_rows(self, X: Any) -> Any:
+        """Return the features in which the score is linear now; None if there are none."""
         check_is_fitted(self, "engine_")
-        return _canonical(validate_data(self, X, reset=False, **_FORM))
+        X = checked_rows(self, X)
+        return self._reading(lambda: self.engine_.features(self._scaled(X)))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -399,69 +374,10 @@ class OnlineEstimator(BaseEstimator):
         return tags
 
 
-# writable float64 in C order, or CSR: compiled code takes nothing else
-_FORM = {
-    "dtype": np.float64,
-    "order": "C",
-    "force_writeable": True,
-    "accept_sparse": "csr",
-    "accept_large_sparse": True,
-}
-
-
-def _is_empty(part: Any) -> bool:
-    shape = getattr(part, "shape", None)
-    return shape[0] == 0 if shape else isinstance(part, list | tuple) and len(part) == 0
-
-
-def _weights(sample_weight: Any, n_rows: int) -> Vector:
-    """Check weights, one per row or one for all: finite and not negative."""
-    if isinstance(sample_weight, numbers.Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
-    weights = check_array(
-        sample_weight,
-        ensure_2d=False,
-        allow_nd=True,
-        dtype=np.float64,
-        input_name="sample_weight",
-        copy=True,
-    )
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.shape}")
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight.shape is {weights.shape}, expected {(n_rows,)}")
-    if np.any(weights < 0):
-        raise ValueError(f"Negative values in sample_weight: {weights.min()}")
-    return np.ascontiguousarray(weights)
-
-
-def _canonical(X: Any) -> Any:
-    """CSR with sorted column numbers, each once; the caller's matrix is left alone."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-        if not np.isfinite(X.data).all():
-            raise ValueError("X has entries given twice whose sum is infinity or NaN")
-    return X
-
-
-class AnyLearner:
-    """Mixin of the two estimators whose only parameter is the learner."""
-
-    learner: Any
-    _default: Learner
-
-    def _learner(self) -> Learner:
-        learner = self._default if self.learner is None else self.learner
-        if not isinstance(learner, Learner):
-            raise ValueError(f"learner must be one of forks.learners, got {learner!r}")
-        return learner
-
-    def _median_rule(self) -> MedianRule | None:
-        return None
-
-
-def median_rule_for(learner: FORKS) -> MedianRule:
-    """Make the rule for a learner whose kernel has a bandwidth."""
-    metric = METRICS.get(type(learner.kernel), "euclidean")
-    return MedianRule.starting(metric, last=learner.sizes().buffer)
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package that the call came from."""
+    frame: Any = sys._getframe()
+    level = 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("forks."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,20 +1,17 @@
 """The flat parameters of `FORKSClassifier` and `FORKSRegressor`, turned into a learner."""
 
-import numbers
-from typing import Any
+import inspect
+from collections.abc import Iterable
 
-from forks.engine.checks import whole
-from forks.estimators.bandwidth import MedianRule
-from forks.estimators.base import median_rule_for
-from forks.kernels import KERNELS
-from forks.learners import FORKS, Adaptive
-from forks.learners.adaptive import SMALLEST_BUFFER
+from forks.estimators.base import OnlineEstimator, warn_caller
+from forks.estimators.first_rows import Configured
+from forks.estimators.named import check_task, chosen, kernel_from
+from forks.learners import FORKS
 from forks.losses import LOSSES
 
-CLASSIFICATION, REGRESSION = LOSSES["classification"], LOSSES["regression"]
-
-# What only the sketched learner has: who names one of these asks for it.
-_SKETCHED = (
+_OF_LEARNER = (
+    "budget",
+    "buffer",
     "sketch_size",
     "n_landmarks",
     "rank",
@@ -26,62 +23,39 @@ _SKETCHED = (
     "landmarks",
     "max_points",
 )
-_SCALINGS = {"standard": "standard", None: "none"}
+_OF_UPDATES = ("on_update", "landmarks", "max_points")
+_SHARED = ("budget", "buffer")  # which the default learner of before had, too
 
 
-def chosen(name: str, value: Any, table: dict[str, Any]) -> Any:
-    """Return what a word stands for; anything but a word stands for itself."""
-    if isinstance(value, str):
-        if value not in table:
-            raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
-        return table[value]()
-    return value
+class ForksParameters(OnlineEstimator):
+    """What the two estimators of the paper's learner share."""
 
-
-def _asks_for_median(estimator: Any) -> bool:
-    kernel = chosen("kernel", estimator.kernel, KERNELS)
-    by_name = isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth")
-    return by_name and estimator.bandwidth == "median"
-
-
-def learner_from(estimator: Any, loss_table: dict[str, Any]) -> Adaptive | FORKS:
-    """Make the learner that an estimator's parameters describe."""
-    kernel = chosen("kernel", estimator.kernel, KERNELS)
-    bandwidth = estimator.bandwidth
-    if isinstance(estimator.kernel, str) and hasattr(kernel, "bandwidth") and bandwidth != "median":
-        if not isinstance(bandwidth, numbers.Real):
-            raise ValueError(f"bandwidth must be 'median' or a positive number, got {bandwidth!r}")
-        kernel = kernel._replace(bandwidth=bandwidth)
-    loss = chosen("loss", estimator.loss, loss_table)
-    whole("budget", estimator.budget, 1)
-    if estimator.scaling not in _SCALINGS:
-        raise ValueError(f"scaling must be 'standard' or None, got {estimator.scaling!r}")
-    sketched = {name: getattr(estimator, name) for name in _SKETCHED}
-    given = {name: value for name, value in sketched.items() if value is not None}
-    if given:
-        return FORKS(
-            kernel=kernel, loss=loss, budget=estimator.budget, buffer=estimator.buffer, **given
+    def _configured(self) -> Configured:
+        kernel, metric = kernel_from(self.kernel, self.bandwidth)
+        if self.scaling not in ("standard", None):
+            raise ValueError(f"scaling must be 'standard' or None, got {self.scaling!r}")
+        learner = FORKS(
+            kernel=kernel,
+            loss=chosen("loss", self.loss, LOSSES[self._task]),
+            **{name: getattr(self, name) for name in _OF_LEARNER},
         )
-    buffer = estimator.buffer
-    return Adaptive(
-        kernel=kernel,
-        loss=loss,
-        buffer=max(SMALLEST_BUFFER, 5 * estimator.budget // 2) if buffer is None else buffer,
-        scaling=_SCALINGS[estimator.scaling],
-        bandwidth="median" if _asks_for_median(estimator) else "absolute",
-    )
+        check_task(learner, self._task)
+        if learner.sizes().update_cycle == 0:
+            for name in self._changed(_OF_UPDATES):
+                raise ValueError(f"{name} is for updates of the map, and update_cycle is 0: never")
+        return Configured(learner, metric, self.scaling is not None)
 
+    def _changed(self, names: Iterable[str]) -> list[str]:
+        """Return the names of parameters that are not at their defaults."""
+        usual = inspect.signature(type(self)).parameters
+        return [name for name in names if getattr(self, name) != usual[name].default]
 
-class ForksParameters:
-    """Mixin: the learner and the median rule of the two FORKS estimators."""
-
-    _losses: dict[str, Any]
-
-    def _learner(self) -> Adaptive | FORKS:
-        return learner_from(self, self._losses)
-
-    def _median_rule(self) -> MedianRule | None:
-        learner = self._learner()
-        if isinstance(learner, Adaptive) or not _asks_for_median(self):
-            return None  # the first finds its own
-        return median_rule_for(learner)
+    def _warn_of_old_use(self) -> None:
+        if not self._changed(name for name in _OF_LEARNER if name not in _SHARED):
+            name = type(self).__name__
+            now = name.replace("FORKS", "OnlineKernel")
+            warn_caller(
+                f"{name}() is the FORKS learner of the paper now; the default learner of before "
+                f"is {now}()",
+                FutureWarning,
+            )

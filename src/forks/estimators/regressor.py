@@ -6,43 +6,15 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from forks.engine import Matrix
-from forks.estimators.base import AnyLearner, OnlineEstimator
-from forks.estimators.parameters import REGRESSION, ForksParameters
-from forks.learners import Adaptive
-from forks.losses import SquaredError
+from forks.estimators.any_learner import AnyLearner
+from forks.estimators.base import OnlineEstimator
+from forks.estimators.parameters import ForksParameters
 
 
-class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
-    """Regressor over any learner.
-
-    Parameters
-    ----------
-    learner : learner, optional
-        One of `forks.learners`, with a regression loss; without one, that of `FORKSRegressor()`.
-    random_state : int, RandomState or None
-        Seeds the learner's draws: one seed, one result, bit for bit.
-
-    Attributes
-    ----------
-    learner_ : learner
-        The configuration at work.
-    n_rounds_, n_points_ : int
-        Rows learned so far, and points stored now.
-    n_mends_ : int
-        Steps that were left out, or mended, because numbers would not have been finite; a
-        `MendWarning` tells of the first.
-    last_mend_ : int or None
-        The round of the last of them.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-    """
+class OnlineRegressor(RegressorMixin, OnlineEstimator):
+    """What regressors share: targets are numbers, and scores are predictions."""
 
     _task = "regression"
-    _default = Adaptive(loss=SquaredError())
-
-    def __init__(self, learner: Any = None, random_state: Any = None) -> None:
-        self.learner = learner
-        self.random_state = random_state
 
     def _check_classes(self, classes: Any) -> None:
         if classes is not None:
@@ -53,19 +25,64 @@ class OnlineKernelRegressor(AnyLearner, RegressorMixin, OnlineEstimator):
         return 1
 
     def targets_of(self, y: Any) -> Matrix:
-        """The same numbers, as one column."""
+        """Return the same numbers as one column.
+
+        Parameters
+        ----------
+        y : array of shape (n_rows,)
+            Numbers.
+        """
         return np.array(y, dtype=np.float64).reshape(-1, 1)  # a writable copy
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predicted targets."""
+        """Return the predicted targets of rows.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        """
         return self._shaped(self._scores(X))
 
 
-class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
-    """One pass, bounded memory, second order, nonlinear, and nothing to tune.
+class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
+    """Online kernel regressor: one pass, bounded memory, nonlinear, and nothing to tune.
 
-    Which learner it is depends on the parameters as in `FORKSClassifier`. The default one
-    standardises targets; with the sketched one targets should be of about unit size or larger.
+    Parameters
+    ----------
+    learner : str, dict or learner
+        As for `OnlineKernelClassifier`; a learner needs a regression loss.
+    random_state : int, RandomState or None
+        Seeds the learner's draws: one seed, one result, bit for bit. The adaptive learner draws
+        nothing.
+
+    Attributes
+    ----------
+    learner_ : learner
+        The configuration at work.
+    n_rounds_ : int
+        Rows learned so far.
+    n_points_ : int
+        Points stored now.
+    n_mends_ : int
+        Steps that were left out, or mended, because numbers would not have been finite; the first
+        one brings a `MendWarning`.
+    last_mend_ : int or None
+        The round of the last of them.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    def __init__(self, learner: Any = "adaptive", *, random_state: Any = None) -> None:
+        self.learner = learner
+        self.random_state = random_state
+
+
+class FORKSRegressor(ForksParameters, OnlineRegressor):
+    """FORKS, the learner of the paper, for numbers.
+
+    Targets are taken as they are, and should be of about unit size or larger: far below it the
+    first steps are too long. `OnlineKernelRegressor` standardises them.
 
     Parameters
     ----------
@@ -76,15 +93,13 @@ class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
     eta, alpha, curvature, on_update, landmarks, max_points
         See `forks.learners.FORKS`.
     random_state : int, RandomState or None
-        Seeds the sketch and the choice of landmarks; the default learner draws nothing.
+        Seeds the sketch and the choice of landmarks: one seed, one result, bit for bit.
 
     Attributes
     ----------
     learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
         See `OnlineKernelRegressor`.
     """
-
-    _losses = REGRESSION
 
     def __init__(
         self,
@@ -99,11 +114,11 @@ class FORKSRegressor(ForksParameters, OnlineKernelRegressor):
         bandwidth: Any = "median",
         loss: Any = "squared_error",
         scaling: str | None = "standard",
-        eta: float | None = None,
-        alpha: float | None = None,
-        curvature: float | None = None,
-        on_update: str | None = None,
-        landmarks: str | None = None,
+        eta: float = 0.2,
+        alpha: float = 1.0,
+        curvature: float = 0.3,
+        on_update: str = "carry",
+        landmarks: str = "fixed",
         max_points: int | None = None,
         random_state: Any = None,
     ) -> None:

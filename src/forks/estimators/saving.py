@@ -1,16 +1,16 @@
 """Estimators as files: parameters and what learning has set, as a JSON header and arrays.
 
-The header has the estimator's name, its parameters and, once it has learned, the learner at work,
-the features, the classes, and what else is not an array. The arrays are the memory of each engine
-("engine.0.floats", "engine.0.ints") and the rows that the median rule has seen ("median.rows", or
-"median.data", "median.indices" and "median.indptr" of CSR). A note that is not the model's, for
-whoever writes files with more in them, may stand beside, with arrays called "note.*".
+The header has the estimator's name, its parameters and, once it has learned, what stands for each
+attribute of its class's `_fitted`; `_ATTRIBUTES` says how one is written and read. The arrays are
+the memory of each engine ("engine.0.floats", "engine.0.ints"), and scale and rows of `FirstRows`
+("first.scale", "first.rows", ...). Callers may keep a note beside the model, with arrays called
+"note.*".
 
 Nothing in a file is trusted: every name, type, size and bound is checked before a model is made,
-and compiled code gets no integer that it could be led astray by.
+and compiled code gets no integer that could make it read or write where it must not.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +18,14 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import MANY, Engine, EngineGroup, Learner, Memory
-from forks.estimators.bandwidth import METRICS, SETTLED, MedianRule
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
-from forks.estimators.labels import ClassCounts
+from forks.estimators.first_rows import LOOKS, FirstRows
+from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
+from forks.features.scaling import Scale
 from forks.files import cannot_load, decode, encode, pack, unpack, write_atomically
+from forks.kernels import METRICS
 
 _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
     estimator.__name__: estimator
@@ -34,27 +36,9 @@ _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
         OnlineKernelRegressor,
     )
 }
-_LEARNED = {
-    "engine_",
-    "_median",
-    "n_features_in_",
-    "feature_names_in_",
-    "classes_",
-    "_class_counts",
-}
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
-_FITTED = {
-    "learner",
-    "rounds",
-    "last_mends",
-    "n_features",
-    "n_outputs",
-    "feature_names",
-    "classes",
-    "class_counts",
-    "median",
-}
 _NOTE = "note."
+Arrays = dict[str, np.ndarray]
 
 
 class Saved(NamedTuple):
@@ -63,7 +47,7 @@ class Saved(NamedTuple):
     model: Any
     library: str  # version of forks that wrote it
     note: Any  # JSON
-    arrays: dict[str, np.ndarray]  # of the note
+    arrays: Arrays  # of the note
 
 
 def save(
@@ -95,9 +79,15 @@ def _as_bytes(model: OnlineEstimator, note: Any, arrays: Mapping[str, np.ndarray
     from forks import __version__
 
     state, parameters = vars(model), model.get_params(deep=False)
-    if unknown := state.keys() - parameters.keys() - _LEARNED:
+    if unknown := state.keys() - parameters.keys() - set(model._fitted):
         raise ValueError(f"a model file has no place for the attribute {min(unknown)!r}")
-    fitted, memories = _fitted_header(state) if "engine_" in state else (None, {})
+    fitted: dict[str, Any] | None = None
+    memories: dict[str, np.ndarray] = {}
+    if "engine_" in state:
+        fitted = {
+            name: _ATTRIBUTES[name].write(state[name], memories) if name in state else None
+            for name in model._fitted
+        }
     header = {
         "estimator": type(model).__name__,
         "parameters": {key: encode(key, parameters[key]) for key in parameters},
@@ -129,7 +119,7 @@ def load(path: str | Path) -> Any:
     Examples
     --------
     >>> import tempfile, forks
-    >>> model = forks.FORKSClassifier().fit([[0.0], [1.0], [0.2], [0.9]], [0, 1, 0, 1])
+    >>> model = forks.OnlineKernelClassifier().fit([[0.0], [1.0], [0.2], [0.9]], [0, 1, 0, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model.forks")
     ...     again = forks.load(f"{folder}/model.forks")
@@ -154,44 +144,122 @@ def from_bytes(name: str, data: bytes) -> Saved:
         raise cannot_load(name, reason) from None
 
 
-# ---- to a file -------------------------------------------------------------------------------
+# ---- from a file -----------------------------------------------------------------------------
 
 
-def _fitted_header(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    engine, median = state["engine_"], state["_median"]
+def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
+    _keys("the header", header, _HEADER)
+    name = header["estimator"]
+    if not isinstance(name, str) or name not in _ESTIMATORS:
+        raise ValueError(f"there is no estimator {name!r}")
+    model, parameters = _ESTIMATORS[name](), header["parameters"]
+    _keys("the parameters", parameters, set(model.get_params(deep=False)))
+    model.set_params(**{key: decode(value) for key, value in parameters.items()})
+    notes = {key.removeprefix(_NOTE): arrays.pop(key) for key in [*arrays] if key[:5] == _NOTE}
+    if header["fitted"] is not None:
+        fitted = header["fitted"]
+        _keys("what was learned", fitted, set(model._fitted))
+        for attribute in model._fitted:
+            if attribute != "feature_names_in_" or fitted[attribute] is not None:
+                value = _ATTRIBUTES[attribute].read(fitted[attribute], model, arrays)
+                setattr(model, attribute, value)
+        if hasattr(model, "class_weight"):
+            model._check_class_weight()
+    if arrays:
+        raise ValueError(f"there is no place for the array {min(arrays)!r}")
+    return Saved(model, str(header["library"]), header["note"], notes)
+
+
+def _keys(what: str, given: Any, expected: set[str]) -> None:
+    if not isinstance(given, dict):
+        raise ValueError(f"{what} is {given!r}")
+    if given.keys() != expected:
+        names = ", ".join(sorted(given.keys() ^ expected))
+        raise ValueError(f"{what} has too much, or too little: {names}")
+
+
+def _whole(name: str, value: Any, low: int, high: int = MANY) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}")
+    return value
+
+
+# ---- what learning has set: an attribute, written and read -------------------------------------
+# Writing puts arrays beside the header; reading takes them out again. Attributes are read in the
+# order of `_fitted`, so a model has those before it.
+
+
+def _write_names(names: np.ndarray, arrays: Arrays) -> list[str]:
+    return [str(name) for name in names]
+
+
+def _read_names(given: Any, model: Any, arrays: Arrays) -> np.ndarray:
+    if not isinstance(given, list) or not all(type(name) is str for name in given):
+        raise ValueError("the feature names are no text")
+    if len(given) != model.n_features_in_:
+        raise ValueError(
+            f"there are {len(given)} feature names for {model.n_features_in_} features"
+        )
+    return np.array(given, dtype=object)
+
+
+def _write_labels(labels: Labels, arrays: Arrays) -> dict[str, Any]:
+    classes, values = labels.classes, labels.classes.tolist()
+    kind = classes.dtype.name
+    if classes.dtype.kind == "U":
+        kind = "str"
+    elif classes.dtype.kind == "O" and all(type(value) is str for value in values):
+        kind = "object"
+    elif classes.dtype.kind not in "biuf" or classes.dtype.itemsize > 8:
+        raise ValueError(
+            f"labels of type {classes.dtype} cannot be written to a model file, which takes "
+            "numbers, booleans and text; pickle and joblib take others"
+        )
+    return {"dtype": kind, "values": [encode("classes", value) for value in values]}
+
+
+def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
+    kinds = ("str", "object", "bool", "float16", "float32", "float64")
+    integers = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+    if not isinstance(given, dict) or given.get("dtype") not in kinds + integers:
+        raise ValueError("the classes are of no type that labels have")
+    kind, values = given["dtype"], [decode(value) for value in given["values"]]
+    plain = {"str": str, "object": str, "bool": bool, "float": float}.get(kind.rstrip("0123456789"))
+    if not all(type(value) is (plain or int) for value in values):
+        raise ValueError(f"the classes are not all of type {kind}")
+    classes = np.array(values, dtype=kind)
+    if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
+        raise ValueError("the classes are not sorted, or fewer than two")
+    return Labels(classes)
+
+
+def _write_counts(counts: ClassCounts, arrays: Arrays) -> list[float]:
+    held: list[float] = np.minimum(counts.table[-1], MANY).tolist()  # of now: it is settled
+    return held
+
+
+def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
+    if not isinstance(given, list) or not all(isinstance(n, int | float) for n in given):
+        raise ValueError("the class counts are no numbers")
+    counts = np.array(given, dtype=np.float64)
+    right = counts.shape == (len(model.classes_),)
+    if not (right and np.all(counts >= 0.0) and np.all(counts <= MANY)):
+        raise ValueError("the class counts are out of their bounds")
+    return ClassCounts(model.engine_.rounds, counts[None])
+
+
+def _write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]:
     engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
-    arrays: dict[str, np.ndarray] = {}
     for number, each in enumerate(engines):
         for part, array in _held(each.learner, each.memory)._asdict().items():
             arrays[f"engine.{number}.{part}"] = array
     rounds = min(engine.rounds, MANY)
-    names = state.get("feature_names_in_")
-    counts = state.get("_class_counts")
-    header = {
+    return {
         "learner": encode("learner", engine.learner),
         "rounds": rounds,
         "last_mends": [each.last_mend and min(each.last_mend, rounds) for each in engines],
-        "n_features": int(state["n_features_in_"]),
         "n_outputs": engine.n_outputs,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "classes": _encode_classes(state["classes_"]) if "classes_" in state else None,
-        "class_counts": None if counts is None else _counted(counts, engine.rounds),
-        "median": None,
     }
-    if median is not None:
-        rows = next(iter(median.rows(engine.rounds)), None)
-        header["median"] = {
-            "metric": median.metric,
-            "last": median.last,
-            "seen": engine.rounds,
-            "sparse": sparse.issparse(rows),
-        }
-        if sparse.issparse(rows):
-            for part in ("data", "indices", "indptr"):
-                arrays[f"median.{part}"] = getattr(rows, part)
-        elif rows is not None:
-            arrays["median.rows"] = rows
-    return header, arrays
 
 
 def _held(learner: Learner, memory: Memory) -> Memory:
@@ -216,107 +284,20 @@ def _counters(view: Any) -> Iterator[np.ndarray]:
             yield part
 
 
-def _counted(counts: ClassCounts, rounds: int) -> list[float]:
-    held: list[float] = np.minimum(counts.after(rounds), MANY).tolist()
-    return held
-
-
-def _encode_classes(classes: np.ndarray) -> dict[str, Any]:
-    values = classes.tolist()
-    kind = classes.dtype.name
-    if classes.dtype.kind == "U":
-        kind = "str"
-    elif classes.dtype.kind == "O" and all(type(value) is str for value in values):
-        kind = "object"
-    elif classes.dtype.kind not in "biuf" or classes.dtype.itemsize > 8:
-        raise ValueError(
-            f"labels of type {classes.dtype} cannot be written to a model file, which takes "
-            "numbers, booleans and text; pickle and joblib take others"
-        )
-    return {"dtype": kind, "values": [encode("classes", value) for value in values]}
-
-
-# ---- from a file -----------------------------------------------------------------------------
-
-
-def _saved(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Saved:
-    _keys("the header", header, _HEADER)
-    name = header["estimator"]
-    if not isinstance(name, str) or name not in _ESTIMATORS:
-        raise ValueError(f"there is no estimator {name!r}")
-    parameters = {key: decode(value) for key, value in _mapping(header, "parameters").items()}
-    model = _ESTIMATORS[name]()
-    _keys("the parameters", parameters, set(model.get_params(deep=False)))
-    model.set_params(**parameters)
-    notes = {key.removeprefix(_NOTE): arrays.pop(key) for key in [*arrays] if key[:5] == _NOTE}
-    if header["fitted"] is not None:
-        state = _state(model, _mapping(header, "fitted"), arrays)
-        model.__dict__.update(state)
-        if hasattr(model, "class_weight"):
-            model._check_class_weight()
-    if arrays:
-        raise ValueError(f"there is no place for the array {min(arrays)!r}")
-    return Saved(model, str(header["library"]), header["note"], notes)
-
-
-def _keys(what: str, given: Mapping[str, Any], expected: set[str]) -> None:
-    if given.keys() != expected:
-        names = ", ".join(sorted(given.keys() ^ expected))
-        raise ValueError(f"{what} has too much, or too little: {names}")
-
-
-def _mapping(header: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = header[name]
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is {value!r}")
-    return value
-
-
-def _whole(given: Mapping[str, Any], name: str, low: int, high: int = MANY) -> int:
-    value = given[name]
-    if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{name} is {value!r}")
-    return value
-
-
-def _state(model: Any, fitted: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the attributes of a model that has learned; takes its arrays."""
-    _keys("what was learned", fitted, _FITTED)
-    n_features = _whole(fitted, "n_features", 1)
-    n_outputs = _whole(fitted, "n_outputs", 1)
-    learner = decode(fitted["learner"])
+def _read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
+    _keys("the engine", given, {"learner", "rounds", "last_mends", "n_outputs"})
+    learner = decode(given["learner"])
     if not isinstance(learner, Learner) or model._task not in learner.tasks:
-        raise ValueError(f"a {type(model).__name__} has no learner {fitted['learner']!r}")
-    state: dict[str, Any] = {"n_features_in_": n_features}
-    if model._task == "classification":
-        classes = state["classes_"] = _decode_classes(fitted["classes"])
-        if n_outputs != (1 if len(classes) == 2 else len(classes)):
-            raise ValueError(f"there are {n_outputs} outputs for {len(classes)} classes")
-    elif n_outputs != 1 or fitted["classes"] is not None:
-        raise ValueError("a regressor has one output, and no classes")
-    if hasattr(model, "class_weight"):
-        counts = _decode_counts(fitted["class_counts"], len(state["classes_"]))
-        state["_class_counts"] = ClassCounts(_whole(fitted, "rounds", 0), counts[None])
-    elif fitted["class_counts"] is not None:
-        raise ValueError(f"a {type(model).__name__} counts no classes")
-    if fitted["feature_names"] is not None:
-        state["feature_names_in_"] = _decode_names(fitted["feature_names"], n_features)
-    state["engine_"] = _engine(learner, n_features, n_outputs, fitted, arrays)
-    state["_median"] = _median(fitted, n_features, learner, arrays)
-    return state
-
-
-def _engine(
-    learner: Learner,
-    n_features: int,
-    n_outputs: int,
-    fitted: dict[str, Any],
-    arrays: dict[str, np.ndarray],
-) -> Engine | EngineGroup:
-    rounds = _whole(fitted, "rounds", 0)
+        raise ValueError(f"a {type(model).__name__} has no learner {given['learner']!r}")
+    n_outputs = _whole("n_outputs", given["n_outputs"], 1)
+    if model._task == "classification" and n_outputs != model._labels.n_outputs:
+        raise ValueError(f"there are {n_outputs} outputs for {len(model.classes_)} classes")
+    if model._task == "regression" and n_outputs != 1:
+        raise ValueError(f"there are {n_outputs} outputs of a regressor")
+    rounds = _whole("rounds", given["rounds"], 0)
     together = n_outputs == 1 or learner.multi_output
     outputs = n_outputs if together else 1
-    mends = fitted["last_mends"]
+    mends = given["last_mends"]
     if not isinstance(mends, list) or len(mends) != (1 if together else n_outputs):
         raise ValueError(f"last_mends is {mends!r}")
     engines = []
@@ -324,77 +305,94 @@ def _engine(
         if mend is not None and (type(mend) is not int or not 1 <= mend <= rounds):
             raise ValueError(f"last_mends is {mends!r}")
         memory = Memory(*(arrays.pop(f"engine.{number}.{part}") for part in Memory._fields))
-        learner.check_memory(memory, n_features, outputs)
-        engines.append(Engine.restored(learner, n_features, outputs, memory, rounds, mend))
+        learner.check_memory(memory, model.n_features_in_, outputs)
+        sizes = model.n_features_in_, outputs
+        engines.append(Engine.restored(learner, *sizes, memory, rounds, mend))
     return engines[0] if together else EngineGroup.restored(engines)
 
 
-def _decode_classes(given: Any) -> np.ndarray:
-    kinds = ("str", "object", "bool", "float16", "float32", "float64")
-    integers = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-    if not isinstance(given, dict) or given.get("dtype") not in kinds + integers:
-        raise ValueError("the classes are of no type that labels have")
-    kind, values = given["dtype"], [decode(value) for value in given["values"]]
-    plain = {"str": str, "object": str, "bool": bool, "float": float}.get(kind.rstrip("0123456789"))
-    if not all(type(value) is (plain or int) for value in values):
-        raise ValueError(f"the classes are not all of type {kind}")
-    classes = np.array(values, dtype=kind)
-    if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
-        raise ValueError("the classes are not sorted, or fewer than two")
-    return classes
-
-
-def _decode_counts(given: Any, n_classes: int) -> np.ndarray:
-    if not isinstance(given, list) or not all(isinstance(n, int | float) for n in given):
-        raise ValueError("the class counts are no numbers")
-    counts = np.array(given, dtype=np.float64)
-    if counts.shape != (n_classes,) or not (np.all(counts >= 0.0) and np.all(counts <= MANY)):
-        raise ValueError("the class counts are out of their bounds")
-    return counts
-
-
-def _decode_names(given: Any, n_features: int) -> np.ndarray:
-    if not isinstance(given, list) or not all(type(name) is str for name in given):
-        raise ValueError("the feature names are no text")
-    if len(given) != n_features:
-        raise ValueError(f"there are {len(given)} feature names for {n_features} features")
-    return np.array(given, dtype=object)
-
-
-def _median(
-    fitted: dict[str, Any], n_features: int, learner: Learner, arrays: dict[str, np.ndarray]
-) -> MedianRule | None:
-    if fitted["median"] is None:
+def _write_first(first: FirstRows | None, arrays: Arrays) -> dict[str, Any] | None:
+    if first is None:
         return None
-    given = _mapping(fitted, "median")
-    _keys("the median rule", given, {"metric", "last", "seen", "sparse"})
-    if not hasattr(getattr(learner, "kernel", None), "bandwidth"):
-        raise ValueError("there is a median rule for a kernel without a bandwidth")
-    if given["metric"] not in METRICS:
-        raise ValueError(f"there is no metric {given['metric']!r}")
-    rule = MedianRule(given["metric"], _whole(given, "last", 1, SETTLED))
-    seen = _whole(given, "seen", 0, rule.last - 1)
-    if seen != fitted["rounds"]:
-        raise ValueError("the rows of the median rule are not those that were learned")
-    if seen == 0:
-        return rule
+    rows = first.rows
+    if first.scale is not None:
+        arrays["first.scale"] = np.concatenate(first.scale)
+    if rows is not None:
+        arrays.update({"first.targets": first.targets, "first.weights": first.weights})
+        parts = {part: getattr(rows, part) for part in _CSR} if sparse.issparse(rows) else None
+        arrays.update({f"first.{name}": part for name, part in (parts or {"rows": rows}).items()})
+    return {
+        "seed": first.seed,
+        "metric": first.metric,
+        "scaling": first.scaling,
+        "rows": 0 if rows is None else len(first.weights),
+        "sparse": sparse.issparse(rows),
+        "done": first.done,
+    }
+
+
+def _read_first(given: Any, model: Any, arrays: Arrays) -> FirstRows | None:
+    if given is None:
+        return None
+    _keys("the first rows", given, {"seed", "metric", "scaling", "rows", "sparse", "done"})
+    metric, scaling, done = given["metric"], given["scaling"], given["done"]
+    kernel = getattr(model.learner_, "kernel", None)
+    if metric not in (None, METRICS.get(type(kernel))) or type(scaling) is not bool:
+        raise ValueError("the first rows cannot set what they are to set")
+    first = FirstRows(_whole("seed", given["seed"], 0, 2**31), metric, scaling, done=done)
+    n = _whole("rows", given["rows"], 0, model.n_rounds_)
+    ranges = zip((0, *LOOKS), (*LOOKS, 1), strict=True)  # after the last look there are none
+    kept = {low: range(low if low < LOOKS[-1] else 0, high) for low, high in ranges}
+    if type(done) is not int or n not in kept.get(done, ()) or (first.complete and not scaling):
+        raise ValueError("the first rows are not those that were learned")
+    if scaling and done > 0:
+        first = first._replace(scale=_read_scale(arrays.pop("first.scale"), model.n_features_in_))
+    if n == 0:
+        return first
+    rows = _read_rows(n, model.n_features_in_, bool(given["sparse"]), arrays)
+    targets, weights = (arrays.pop(f"first.{part}") for part in ("targets", "weights"))
+    for array, shape in ((targets, (n, model.engine_.n_outputs)), (weights, (n,))):
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError("the first rows have other targets or weights")
+    if not (weights > 0.0).all():
+        raise ValueError("the first rows have weights that are not positive")
+    if model._task == "classification" and not (np.abs(targets) == 1.0).all():
+        raise ValueError("the first rows have targets that stand for no label")
+    rounds = np.zeros(n, np.int64)  # all have been learned
+    return first._replace(rows=rows, targets=targets, weights=weights, rounds=rounds)
+
+
+def _read_scale(numbers: np.ndarray, d: int) -> Scale:
+    if numbers.shape != (3 * d + 1,) or numbers.dtype != np.float64:
+        raise ValueError("the scale is of another width")
+    scale = Scale(*np.split(numbers, [d, 2 * d, 3 * d]))
+    for part, (low, high) in zip(scale, _SCALE, strict=True):
+        if not ((part >= low) & (part <= high)).all():
+            raise ValueError("the scale is out of its bounds")
+    return scale
+
+
+# Between these bounds of a scale everything that is scaled is finite.
+_SCALE = ((-1e300, 1e300), (1e-300, 1e302), (0.0, 1e3), (1e-3, 1e3))
+_CSR = ("data", "indices", "indptr")
+
+
+def _read_rows(n: int, d: int, is_sparse: bool, arrays: Arrays) -> Any:
     rows: Any
-    if given["sparse"]:
-        parts = [arrays.pop(f"median.{part}") for part in ("data", "indices", "indptr")]
-        _check_csr(parts, seen, n_features)
-        rows = sparse.csr_array(tuple(parts), shape=(seen, n_features))
+    if is_sparse:
+        parts = [arrays.pop(f"first.{part}") for part in _CSR]
+        _check_csr(parts, n, d)
+        rows = sparse.csr_array(tuple(parts), shape=(n, d))
         values = rows.data
     else:
-        values = rows = arrays.pop("median.rows")
-    if rows.shape != (seen, n_features) or values.dtype != np.float64:
-        raise ValueError("the rows of the median rule are not those that it has seen")
-    if not np.isfinite(values).all():
-        raise ValueError("the rows of the median rule are not finite")
-    return rule._replace(parts=(rows,), done=seen)
+        values = rows = arrays.pop("first.rows")
+    if rows.shape != (n, d) or values.dtype != np.float64 or not np.isfinite(values).all():
+        raise ValueError("the first rows are not finite numbers of the width of the model")
+    return rows
 
 
 def _check_csr(parts: list[np.ndarray], n_rows: int, n_features: int) -> None:
-    """Ask for a CSR matrix that compiled code is safe with; SciPy's check lets some others pass."""
+    """Check that compiled code is safe with a CSR matrix; SciPy's check lets others pass."""
     data, indices, indptr = parts
     integers = all(part.dtype.kind == "i" and part.ndim == 1 for part in (indices, indptr))
     if not (
@@ -405,4 +403,21 @@ def _check_csr(parts: list[np.ndarray], n_rows: int, n_features: int) -> None:
         and data.shape == indices.shape == (indptr[-1],)
         and np.all((indices >= 0) & (indices < n_features))
     ):
-        raise ValueError("the rows of the median rule are no CSR matrix")
+        raise ValueError("the first rows are no CSR matrix")
+
+
+class _Attribute(NamedTuple):
+    write: Callable[[Any, Arrays], Any]
+    read: Callable[[Any, Any, Arrays], Any]
+
+
+_ATTRIBUTES = {
+    "_labels": _Attribute(_write_labels, _read_labels),
+    "n_features_in_": _Attribute(
+        lambda n, arrays: int(n), lambda given, model, arrays: _whole("n_features", given, 1)
+    ),
+    "feature_names_in_": _Attribute(_write_names, _read_names),
+    "engine_": _Attribute(_write_engine, _read_engine),
+    "_first_rows": _Attribute(_write_first, _read_first),
+    "_class_counts": _Attribute(_write_counts, _read_counts),
+}

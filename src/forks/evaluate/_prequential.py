@@ -57,14 +57,14 @@ def prequential(
 
     Examples
     --------
-    >>> from forks import FORKSClassifier
+    >>> from forks import OnlineKernelClassifier
     >>> from forks.evaluate import prequential
     >>> from forks.streams import drifting
-    >>> model = FORKSClassifier(random_state=0)
+    >>> model = OnlineKernelClassifier(random_state=0)
     >>> for at in prequential(model, drifting(5000, seed=0), every=2500):
     ...     print(at.model, at.rounds, at.mistake_rate > at.recent_mistake_rate)
-    FORKSClassifier 2500 True
-    FORKSClassifier 5000 True
+    OnlineKernelClassifier 2500 True
+    OnlineKernelClassifier 5000 True
     """
     whole("every", every, 1)
     whole("window", window, 1)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks.engine import Matrix, Vector, entry
-from forks.estimators.labels import labels_for
+from forks.estimators.labels import Labels
 from forks.losses import Loss, check_loss, value
 
 SIGNS = np.array([-1.0, 1.0])  # the targets of a classification loss
@@ -15,7 +15,7 @@ SIGNS = np.array([-1.0, 1.0])  # the targets of a classification loss
 
 def is_mistake(scores: Any, y: Any) -> np.ndarray:
     """Return which scores answer wrongly, for targets -1 and +1; a score of 0 answers +1."""
-    return np.asarray(labels_for(SIGNS, np.asarray(scores)) != y)
+    return Labels(SIGNS).is_mistake(np.asarray(scores), y)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from forks.estimators.labels import labels_for
+from forks.estimators.labels import Labels
 from forks.evaluate._rows import Rows
 from forks.evaluate.clock import Clock
 from forks.evaluate.metrics import Checkpoint, ClassTally, ErrorTally, Played, Tally
@@ -104,7 +104,7 @@ class Player:
             with self.clock.running():
                 answers, scores, switched = self._play(ready)
             if answers is None:
-                answers = labels_for(self.classes, scores) if self.classifies else scores
+                answers = Labels(self.classes).labels_of(scores) if self.classifies else scores
             played = Played(answers, scores, switched)
             self.tally.add(y, weights, played)
         except Exception as error:

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.labels import targets_for
+from forks.estimators.labels import Labels
 from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
@@ -137,7 +137,8 @@ class EstimatorPlayer(Player):
         rounds = np.arange(learned.n_rows)
         if learned.weights is not None:
             rounds = rounds[learned.weights != 0.0]  # others are no rounds
-        switched[: rounds[-now] if now > 0 else learned.n_rows] = False
+        after = min(now, len(rounds))  # FORKS estimators start anew, and may switch earlier then
+        switched[: rounds[-after] if after > 0 else learned.n_rows] = False
         return switched
 
 
@@ -205,7 +206,7 @@ class LearnerPlayer(EstimatorPlayer):
         """Return rows and targets as the engine takes them."""
         X = rows.X if sparse.issparse(rows.X) else np.ascontiguousarray(rows.X, np.float64)
         if self.classifies and self.encodes:
-            return Rows(X, targets_for(self.classes, rows.y), rows.weights)
+            return Rows(X, Labels(self.classes).targets_of(rows.y), rows.weights)
         return Rows(X, np.ascontiguousarray(rows.y, np.float64).reshape(-1, 1), rows.weights)
 
     def _score(self, rows: Rows) -> np.ndarray:

@@ -119,10 +119,10 @@ def learn(
 
     Examples
     --------
-    >>> from forks import FORKSClassifier
+    >>> from forks import OnlineKernelClassifier
     >>> from forks.evaluate import learn
     >>> from forks.streams import drifting
-    >>> end = learn(FORKSClassifier(), drifting(2000, seed=0), every=1000)
+    >>> end = learn(OnlineKernelClassifier(), drifting(2000, seed=0), every=1000)
     >>> end.rows, end.figures["mistakes"] < 1000
     (2000, True)
     """

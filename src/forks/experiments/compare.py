@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from forks.datasets import published_orders, read
-from forks.estimators.bandwidth import median_distance
+from forks.estimators.first_rows import median_distance
 from forks.evaluate import LearnerPlayer
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel

@@ -13,7 +13,7 @@ from rich.text import Text
 from sklearn.linear_model import SGDClassifier
 
 from forks.engine import Vector
-from forks.estimators import FORKSClassifier
+from forks.estimators import OnlineKernelClassifier
 from forks.evaluate import Checkpoint, prequential
 from forks.files import replacing
 from forks.streams import drift_rows, drifting
@@ -61,7 +61,7 @@ def run_demo(
     picture: Path = Path("forks-demo.png"),
     console: Console | None = None,
 ) -> DemoResult:
-    """Learn a drifting stream with `FORKSClassifier()` and a linear model; show, draw, sum up.
+    """Learn a drifting stream with the default classifier and a linear model; show, draw, sum up.
 
     Every row is predicted before its label is used, by ours row by row and by the linear model
     (`SGDClassifier` with the logistic loss) in chunks of 500 rows. The clock of a model runs
@@ -74,7 +74,7 @@ def run_demo(
     drifts = drift_rows(rows)
     console.print("The first run on a machine compiles the learner, which takes some seconds.")
     models = {
-        "forks": FORKSClassifier(random_state=seed),
+        "forks": OnlineKernelClassifier(random_state=seed),
         "linear": SGDClassifier(loss="log_loss", random_state=seed),
     }
     stream = drifting(rows, noise=_NOISE, seed=seed, chunk=_CHUNK)

@@ -40,10 +40,15 @@ class Scale(NamedTuple):
     bound: Annotated[Vector, 1]
 
 
-def fit_scale(X: Matrix, weights: Vector) -> Scale:
-    """Return the scale that rows call for; those of weight zero have no say."""
+def fit_scale(X: Matrix, weights: Vector, centred: bool = True) -> Scale:
+    """Return the scale that rows call for; those of weight zero have no say.
+
+    If they are not to be `centred`, all centres are 0.
+    """
     X = X[weights > 0.0]
     centre = np.median(np.clip(X, -_LARGEST, _LARGEST), axis=0)
+    if not centred:
+        centre[:] = 0.0
     offset = _offsets(X, centre)
     distance = np.abs(offset)
     width = distance.mean(axis=0)
@@ -74,7 +79,8 @@ def divided(scale: Scale, divisor: float) -> Scale:
 def apply_scale(scale: Scale, X: Matrix) -> Matrix:
     """Scale rows; outside compiled code."""
     offset = _offsets(X, scale.centre)
-    z = offset / (scale.width + scale.tail * np.abs(offset))
+    with np.errstate(over="ignore"):
+        z = offset / (scale.width + scale.tail * np.abs(offset))
     return np.clip(z, -scale.bound[0], scale.bound[0])
 
 

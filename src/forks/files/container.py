@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from forks.files.errors import ModelFileError, cannot_load
 
-FORMAT, VERSION = "forks-model", 2
+FORMAT, VERSION = "forks-model", 3
 _ENTRY = "forks"
 _KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 _DIGEST_BYTES = 32

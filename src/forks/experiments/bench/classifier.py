@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from forks import FORKSClassifier
+from forks import OnlineKernelClassifier
 from forks.evaluate import is_mistake, player_for
 from forks.experiments.bench._data import SEED, SIGNS, Stream, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import random_features
 from forks.experiments.bench._timing import Timed, best_times
 
-_OURS, _SKLEARN = "FORKSClassifier()", "scikit-learn"
+_OURS, _SKLEARN = "OnlineKernelClassifier()", "scikit-learn"
 
 
 def measure(rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
@@ -40,7 +40,7 @@ def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
 
 
 def _ours(stream: Stream) -> Timed:
-    player = player_for(_OURS, FORKSClassifier(random_state=SEED), classes=SIGNS)
+    player = player_for(_OURS, OnlineKernelClassifier(random_state=SEED), classes=SIGNS)
     scores = player.play(*stream).scores
     return Timed(player.clock.seconds, scores)
 

@@ -1,7 +1,7 @@
 """Before the first prediction.
 
-Fresh processes, wall-clock: `FORKSClassifier().partial_fit` on 300 rows, then `predict`; cold with
-an empty cache of machine code, warm with a filled one.
+Fresh processes, wall-clock: `OnlineKernelClassifier().partial_fit` on 300 rows, then `predict`;
+cold with an empty cache of machine code, warm with a filled one.
 """
 
 import json
@@ -17,13 +17,13 @@ from forks.experiments.record import Missing
 _CODE = """
 import json, time
 start = time.perf_counter()
-from forks import FORKSClassifier  # names are looked up when they are first used
+from forks import OnlineKernelClassifier  # names are looked up when they are first used
 imported = time.perf_counter()
 import numpy as np
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((300, 8)), np.where(rng.random(300) < 0.5, -1, 1)
 ready = time.perf_counter()
-FORKSClassifier().partial_fit(X, y).predict(X)
+OnlineKernelClassifier().partial_fit(X, y).predict(X)
 done = time.perf_counter()
 print(json.dumps([imported - start, done - ready]))
 """
@@ -36,7 +36,7 @@ def measure(warm_starts: int = 3) -> Iterator[Number]:
         warm = [_process(cache) for _ in range(warm_starts)]
     imported, first = map(min, zip(*warm, strict=True))
     for name, value, goal in (
-        ("from forks import FORKSClassifier", imported, None),
+        ("from forks import OnlineKernelClassifier", imported, None),
         ("first partial_fit and predict, cold", cold, 10.0),
         ("first partial_fit and predict, warm", first, 0.5),
     ):

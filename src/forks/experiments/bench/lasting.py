@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import Matrix, Vector
-from forks.estimators import FORKSClassifier, FORKSRegressor
+from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.evaluate import player_for
 from forks.experiments import style
 from forks.experiments.bench._data import SEED
@@ -138,8 +138,8 @@ def play(case: Case, n: int, middle: int) -> Lasted:
     """Learn n rows in chunks; look at clean rows after `middle` rows, twice as many, and so on."""
     rng = np.random.default_rng(SEED)
     clean, truth, _ = rows_of(case, _CLEAN, rng, noise=False)
-    kind = FORKSRegressor if case.regression else FORKSClassifier
-    player = player_for(case.name, kind(**case.parameters))
+    kind = OnlineKernelRegressor if case.regression else OnlineKernelClassifier
+    player = player_for(case.name, kind({"name": "adaptive", **case.parameters}))
     looks = {middle << k for k in range(n.bit_length())} | {n}
     chunk = min(_CHUNK, middle)
     errors = {}

@@ -40,6 +40,7 @@ def measure(
         n_landmarks=sizes.n_landmarks,
         rank=sizes.rank,
         bandwidth=KERNEL.bandwidth,
+        scaling=None,
         random_state=SEED,
     ).partial_fit(X, y)
     events = list(zip(map(np.array, X[:calls]), y[:calls].tolist(), strict=True))

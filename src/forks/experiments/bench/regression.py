@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from forks import FORKSRegressor, datasets
+from forks import OnlineKernelRegressor, datasets
 from forks.engine import Matrix, Vector
 from forks.evaluate import player_for
 from forks.experiments.bench._data import SEED, shuffled
@@ -24,7 +24,7 @@ from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import FeaturePlayer, in_batches
 from forks.experiments.record import Missing
 
-_OURS = "FORKSRegressor()"
+_OURS = "OnlineKernelRegressor()"
 _START = 1_000  # rows that Nystroem takes its landmarks from, and the scaler its units
 _RIDGES = {"kernelridge__alpha": [0.1, 1.0, 10.0], "kernelridge__gamma": [0.01, 0.03, 0.1, 0.3]}
 
@@ -44,7 +44,7 @@ def measure(
     """Compare on the same rows; River, which is slow, gets the first ones only."""
     for problem in (_abalone(rows), _flights(flights_rows)):
         _, X, y, n = problem
-        ours = _answers(FORKSRegressor(random_state=SEED), X, y)
+        ours = _answers(OnlineKernelRegressor(random_state=SEED), X, y)
         yield from _pair(problem, "scikit-learn, Nystroem and SGD", ours, _nystroem(problem))
         peer = f"scikit-learn, KernelRidge on the first {n:,} rows, after them"
         after = problem._replace(y=y[n:])

@@ -1,8 +1,8 @@
 """The default learner, nothing tuned.
 
-`FORKSClassifier()`, which is `forks.learners.Adaptive`, and the same with one part at a time
-changed. Mean and deviation of the mistake rate in %, every round counted; german and spambase in
-the published orders. With repeats: the adversarial games, 500 points repeated and every second
+`OnlineKernelClassifier()`, which is `forks.learners.Adaptive`, and the same with one part at a
+time changed. Mean and deviation of the mistake rate in %, every round counted; german and spambase
+in the published orders. With repeats: the adversarial games, 500 points repeated and every second
 block lying. Time is CPU time of a pass of the default learner.
 """
 

@@ -1,0 +1,61 @@
+"""Users' rows and weights as compiled code takes them: checked, float64, in C order or CSR."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from forks.engine import Vector
+
+FORM = {
+    "dtype": np.float64,
+    "order": "C",
+    "force_writeable": True,
+    "accept_sparse": "csr",
+    "accept_large_sparse": True,
+}
+
+
+def is_empty(part: Any) -> bool:
+    """Return whether rows or labels have a length, and that is 0."""
+    shape = getattr(part, "shape", None)
+    return shape[0] == 0 if shape else isinstance(part, list | tuple) and len(part) == 0
+
+
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Check rows for an estimator that has learned some already."""
+    return canonical(validate_data(estimator, X, reset=False, **FORM))
+
+
+def checked_weights(sample_weight: Any, n_rows: int) -> Vector:
+    """Check weights, one per row or one for all: finite and not negative."""
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    weights = check_array(
+        sample_weight,
+        ensure_2d=False,
+        allow_nd=True,
+        dtype=np.float64,
+        input_name="sample_weight",
+        copy=True,
+    )
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.shape}")
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape is {weights.shape}, expected {(n_rows,)}")
+    if np.any(weights < 0):
+        raise ValueError(f"Negative values in sample_weight: {weights.min()}")
+    return np.ascontiguousarray(weights)
+
+
+def canonical(X: Any) -> Any:
+    """Return CSR with sorted column numbers, each once; the caller's matrix is left alone."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+        if not np.isfinite(X.data).all():
+            raise ValueError("X has entries given twice whose sum is infinity or NaN")
+    return X

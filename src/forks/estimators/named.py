@@ -1,0 +1,122 @@
+"""Learners by name: a method of the catalogue with the usual loss of a task."""
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from forks.engine import Learner
+from forks.engine.checks import whole
+from forks.estimators.first_rows import Configured
+from forks.kernels import KERNELS, METRICS
+from forks.learners import Adaptive
+from forks.learners.adaptive import SMALLEST_BUFFER
+from forks.learners.catalogue import Method, Setting, find
+from forks.losses import LOSSES, Hinge, SquaredError, SquaredHinge
+
+_ROUNDS = 10_000  # of a stream whose length nobody knows: sets update cycles only
+
+
+def configured(given: Any, task: str) -> Configured:
+    """Return the learner that a name, a name with settings, or a configuration stands for.
+
+    Parameters
+    ----------
+    given : str, dict or learner
+        A name of `forks.learners.catalogue`; a dict with a "name" and settings, such as
+        ``{"name": "nogd", "budget": 50, "loss": "logistic"}``; or a learner, which is returned.
+    task : {"classification", "regression"}
+
+    Returns
+    -------
+    Configured
+        With a name, the kernel is a Gaussian one and its bandwidth is to be set from the data,
+        unless the settings say otherwise.
+    """
+    if isinstance(given, str):
+        given = {"name": given}
+    if isinstance(given, Mapping) and isinstance(given.get("name"), str):
+        return _named(task, **given)
+    if not isinstance(given, Learner):
+        raise ValueError(
+            f"learner must be a name of the catalogue or one of forks.learners, got {given!r}"
+        )
+    check_task(given, task)
+    return Configured(given)
+
+
+def check_task(learner: Learner, task: str) -> None:
+    """Raise an error if a learner is not for a task."""
+    if task not in learner.tasks:
+        if hasattr(learner, "loss"):
+            raise ValueError(f"loss must be a {task} loss, got {learner.loss!r}")
+        raise ValueError(f"learner must be one for {task}, got {learner!r}")
+
+
+def chosen(name: str, value: Any, table: Mapping[str, Any]) -> Any:
+    """Return what a word stands for; anything but a word stands for itself."""
+    if isinstance(value, str):
+        if value not in table:
+            raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
+        return table[value]()
+    return value
+
+
+def kernel_from(given: Any, bandwidth: Any) -> tuple[Any, str | None]:
+    """Return a kernel, and the metric of the median that its bandwidth is to be, if it is.
+
+    Parameters
+    ----------
+    given : str or kernel
+        A word of `forks.kernels.KERNELS`, or a kernel, which has its own bandwidth.
+    bandwidth : "median" or float
+        Of a kernel named by a word.
+    """
+    kernel = chosen("kernel", given, KERNELS)
+    is_set_here = isinstance(given, str) and "bandwidth" in kernel._fields
+    if isinstance(bandwidth, str) and bandwidth == "median":
+        return kernel, METRICS[type(kernel)] if is_set_here else None
+    if not isinstance(bandwidth, numbers.Real):
+        raise ValueError(f"bandwidth must be 'median' or a positive number, got {bandwidth!r}")
+    if not is_set_here:
+        raise ValueError(
+            f"bandwidth is for the kernels named 'rbf' and 'laplacian', got {bandwidth!r} with the "
+            f"kernel {given!r}"
+        )
+    return kernel._replace(bandwidth=bandwidth), None
+
+
+def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configured:
+    method = find(name)
+    if task == "regression" and not method.regression:
+        raise ValueError(f"learner: {method.name} is for classification only")
+    whole("budget", budget, 1)
+    given = settings.pop("kernel", "rbf"), settings.pop("bandwidth", "median")
+    kernel, metric = kernel_from(*given)
+    own = {field: settings.pop(field) for field in kernel._fields if field in settings}
+    kernel = kernel._replace(**own)
+    usual = _usual_loss(method, task)
+    loss = chosen("loss", settings.get("loss", usual), LOSSES[task])
+    made: Any = method.make(Setting(kernel, budget, _ROUNDS, loss))
+    names = [field.name for field in fields(made)]
+    for key in settings:
+        if key not in names:
+            raise ValueError(f"{method.name} has no {key!r}; it has {', '.join(names)}")
+    if "loss" in settings:
+        settings["loss"] = loss
+    if isinstance(made, Adaptive):  # which scales rows and sets its bandwidth itself
+        unit = "absolute" if metric is None else "median"
+        if settings.get("scaling", "none") is None:
+            settings["scaling"] = "none"
+        buffer = max(SMALLEST_BUFFER, 5 * budget // 2)
+        settings = {"kernel": kernel, "bandwidth": unit, "buffer": buffer, **settings}
+        metric = None
+    learner = replace(made, **settings)
+    check_task(learner, task)
+    return Configured(learner, metric)
+
+
+def _usual_loss(method: Method, task: str) -> Any:
+    if task == "regression":
+        return SquaredError()
+    return SquaredHinge() if method.name == "Adaptive" else Hinge()
