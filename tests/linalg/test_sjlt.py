@@ -198,3 +198,10 @@ def test_configuration_is_a_value():
     assert pickle.loads(pickle.dumps(sjlt)) == sjlt
     with pytest.raises(dataclasses.FrozenInstanceError):
         sjlt.seed = 1
+
+
+@pytest.mark.parametrize("seed", [0, 2**53 + 1, 2**64 - 1])
+def test_a_seed_has_64_bits(seed):
+    assert SJLT(4, 1, seed).entries(0, 3)[0].shape == (3, 1)
+    with pytest.raises(ValueError, match="seed must be at most"):
+        SJLT(4, 1, seed + 2**64)

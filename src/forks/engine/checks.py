@@ -24,7 +24,7 @@ def not_negative(name: str, value: Any) -> None:
 
 
 def whole(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> int:
-    """Return a whole number between two bounds, both allowed, as an int; 2^53 is one for all."""
+    """Return a whole number between two bounds, both allowed, as an int; 2^53 for no `high`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)
@@ -32,7 +32,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None, high_name: s
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
     if high is not None and number > high:
         raise ValueError(f"{name} must be at most {high_name or 'its bound'} ({high}), got {value}")
-    if number > _LARGEST:
+    if high is None and number > _LARGEST:
         raise ValueError(f"{name} must be at most 2^53, got {value!r}")
     return number
 
