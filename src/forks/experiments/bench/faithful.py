@@ -21,14 +21,8 @@ from forks.learners import BOGD, FOGD, FORKS, PROSNKONS, RBP, SkeGD
 from forks.streams import adversarial
 
 _NARROW: dict[str, Any] = {"kernel": Gaussian(8), "budget": 50}
-_WIDE: dict[str, Any] = {
-    "kernel": Gaussian(64),
-    "buffer": 100,
-    "sketch_size": 50,
-    "n_landmarks": 10,
-    "rank": 5,
-    "update_cycle": 300,
-}
+_SIZES = ("kernel", "buffer", "sketch_size", "n_landmarks", "rank", "update_cycle")
+_WIDE: dict[str, Any] = dict(zip(_SIZES, (Gaussian(64), 100, 50, 10, 5, 300), strict=True))
 
 
 class _Case(NamedTuple):
@@ -82,14 +76,8 @@ def _cases() -> Iterator[_Case]:
 def _game(repeats: int, orders: Any, *goals: tuple[float, float]) -> Iterator[_Case]:
     X, y = data_set("german")
     X = np.ascontiguousarray(X[:, :23])  # a loop bound in the authors' driver leaves the last out
-    sizes: dict[str, Any] = {
-        "kernel": Gaussian(50),
-        "buffer": 100,
-        "sketch_size": 75,
-        "n_landmarks": 15,
-        "rank": 10,
-        "update_cycle": int(0.005 * (500 * repeats - 100)),
-    }
+    cycle = int(0.005 * (500 * repeats - 100))
+    sizes: dict[str, Any] = dict(zip(_SIZES, (Gaussian(50), 100, 75, 15, 10, cycle), strict=True))
     learners = {
         "FORKS": FORKS.as_released(**sizes),
         "PROS-N-KONS": PROSNKONS.as_released(kernel=Gaussian(50)),

@@ -25,8 +25,6 @@ _CLEAN = 20_000
 _CHUNK = 100_000
 _MORE = 1.05  # times the error after `middle` rows, at the end
 
-Rule = Callable[[Matrix], Any]
-
 
 @dataclass(frozen=True)
 class Case:
@@ -42,7 +40,7 @@ class Case:
     weighted: bool = False  # weights from 1e-3 to 1e3
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Callable[[Matrix], Any]] = {
     "checkers": lambda X: (X[:, 0] * X[:, 1] > 0.0).astype(int),
     "three": lambda X: RULES["checkers"](X) + (X[:, 2] > 0.5),
     "sum": lambda X: (X[:, :5].sum(axis=1) + X[:, 0] * X[:, 1] > 0.0).astype(int),

@@ -33,15 +33,10 @@ def measure(
     engine = new_engine(learner, X.shape[1])
     engine.learn(X, stream.targets)
     start = engine.memory.copy()
-    sizes = learner.sizes()
+    sizes = learner.sizes()._asdict()
+    sizes = {name: sizes[name] for name in ("buffer", "sketch_size", "n_landmarks", "rank")}
     model = FORKSClassifier(
-        buffer=sizes.buffer,
-        sketch_size=sizes.sketch_size,
-        n_landmarks=sizes.n_landmarks,
-        rank=sizes.rank,
-        bandwidth=KERNEL.bandwidth,
-        scaling=None,
-        random_state=SEED,
+        **sizes, bandwidth=KERNEL.bandwidth, scaling=None, random_state=SEED
     ).partial_fit(X, y)
     events = list(zip(map(np.array, X[:calls]), y[:calls].tolist(), strict=True))
     single = [(X[i : i + 1], y[i : i + 1]) for i in range(min(estimator_calls, len(events)))]
