@@ -108,7 +108,7 @@ class RandomizedSVD(TruncatedSVD):
         super().__init__(rank)
         self.oversampling = whole("oversampling", oversampling, 0)
         self.power_iterations = whole("power_iterations", power_iterations, 0)
-        self.seed = whole("seed", seed, 0)
+        self.seed = whole("seed", seed, 0, 2**64 - 1)
 
     def _decompose(self, M: Matrix, name: str) -> tuple[Matrix, Vector, Matrix]:
         if not np.isfinite(M).all():
