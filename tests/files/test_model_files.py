@@ -218,3 +218,11 @@ def test_notes_stand_beside_a_model():
     saved = from_bytes("here", data)
     assert saved.note == {"rows": 5}
     np.testing.assert_array_equal(saved.arrays["recent"], [0, 1, 2])
+
+
+def test_rows_whose_squares_overflow_can_be_saved(tmp_path):
+    X, y = np.array([[1.7e308, 1.0], [0.0, 1.0], [1.0, 0.0]]), [0, 1, 0]
+    model = OnlineKernelClassifier(KOGD(), random_state=0).fit(X, y)
+    model.save(tmp_path / "model.forks")
+    again = forks.load(tmp_path / "model.forks")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

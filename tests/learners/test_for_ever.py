@@ -143,9 +143,9 @@ SPOILED = {
     "FORKS": (FORKS(loss=SquaredError(), budget=20), lambda view: view.hot.w),
     "PROS-N-KONS": (
         PROSNKONS(loss=SquaredError(), clip=np.inf, max_points=20),
-        lambda view: view.a,
+        lambda view: view.alpha,
     ),
-    "SKETCHED-KONS": (SketchedKONS(loss=SquaredError(), clip=np.inf), lambda view: view.a),
+    "SKETCHED-KONS": (SketchedKONS(loss=SquaredError(), clip=np.inf), lambda view: view.alpha),
 }
 
 

@@ -4,6 +4,7 @@ Points are stored by column, feature by feature, so that the inner loops run ove
 vectorise whatever the number of features, and a sparse row touches only its non-zero features.
 """
 
+import sys
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -35,6 +36,9 @@ def odd_blocks(n: int) -> int:
     """
     width = padded(n)
     return width + LANES * (1 - width // LANES % 2)
+
+
+_LARGEST = sys.float_info.max
 
 
 class Points(NamedTuple):
@@ -174,8 +178,8 @@ def _store_dense(x, points, i):
         value = splat(x[j])
         square = fma(value, value, square)
         sum_ = fma(splat(1.0), absolute(value), sum_)
-    points.norms[0, i] = first(square)
-    points.norms[1, i] = first(sum_)
+    points.norms[0, i] = min(first(square), _LARGEST)  # finite, as all that is stored
+    points.norms[1, i] = min(first(sum_), _LARGEST)
 
 
 def _store_sparse(x, points, i):
@@ -186,8 +190,8 @@ def _store_sparse(x, points, i):
         value = splat(x.values[e])
         square = fma(value, value, square)
         sum_ = fma(splat(1.0), absolute(value), sum_)
-    points.norms[0, i] = first(square)
-    points.norms[1, i] = first(sum_)
+    points.norms[0, i] = min(first(square), _LARGEST)  # finite, as all that is stored
+    points.norms[1, i] = min(first(sum_), _LARGEST)
 
 
 squared_distances = by_form(_squared_distances_dense, _squared_distances_sparse)

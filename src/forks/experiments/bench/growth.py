@@ -36,7 +36,7 @@ _AXES = {
 }
 
 
-class _Case(NamedTuple):
+class _Size(NamedTuple):
     """A point of a curve: its size, the learner, and the form of the rows."""
 
     size: int
@@ -55,7 +55,7 @@ def measure(
     nonzeros: Sequence[int] = (5, 10, 20, 40, 80, 160, 320),
 ) -> Iterator[Number]:
     """Time rounds after the switch on rows whose labels are drawn: nearly all have loss."""
-    fixed = [_Case(B, _published(budget=B, rank=10)) for B in budgets]
+    fixed = [_Size(B, _published(budget=B, rank=10)) for B in budgets]
     yield from _curve("B", "s_m = 0.2 B, k = 0.1 B", _over("budget", budgets), rounds, repeats)
     yield from _curve("B", "s_m = 0.2 B, k = 10", fixed, rounds, repeats)
     most = max(landmarks)
@@ -64,14 +64,14 @@ def measure(
     most = max(ranks)
     sizes = {"buffer": 4 * most, "sketch_size": 2 * most, "n_landmarks": most}
     yield from _curve("k", _ROUND, _over("rank", ranks, **sizes), rounds, repeats)
-    wide = [_Case(d, _published(bandwidth=math.sqrt(d)), d) for d in widths]
+    wide = [_Size(d, _published(bandwidth=math.sqrt(d)), d) for d in widths]
     yield from _curve("d", _ROUND, wide, rounds, repeats)
-    few = [_Case(z, _published(bandwidth=math.sqrt(z)), _WIDE, z) for z in nonzeros]
+    few = [_Size(z, _published(bandwidth=math.sqrt(z)), _WIDE, z) for z in nonzeros]
     yield from _curve("z", _ROUND, few, rounds, repeats)
 
 
-def _over(name: str, sizes: Sequence[int], **others: int) -> list[_Case]:
-    return [_Case(size, _published(**{name: size}, **others)) for size in sizes]
+def _over(name: str, sizes: Sequence[int], **others: int) -> list[_Size]:
+    return [_Size(size, _published(**{name: size}, **others)) for size in sizes]
 
 
 def _published(bandwidth: float = math.sqrt(_D), **changes: Any) -> FORKS:
@@ -79,7 +79,7 @@ def _published(bandwidth: float = math.sqrt(_D), **changes: Any) -> FORKS:
 
 
 def _curve(
-    axis: str, name: str, cases: Sequence[_Case], rounds: int, repeats: int
+    axis: str, name: str, cases: Sequence[_Size], rounds: int, repeats: int
 ) -> Iterator[Number]:
     times = best_times({case.size: _contender(case, rounds) for case in cases}, repeats)
     per_round = {size: 1e6 * one.seconds / rounds for size, one in times.items()}
@@ -94,7 +94,7 @@ def _exponent(axis: str, name: str) -> str:
     return f"exponent of {axis}" + ("" if name == _ROUND else f" ({name})")
 
 
-def _contender(case: _Case, n: int) -> Contender:
+def _contender(case: _Size, n: int) -> Contender:
     rng = np.random.default_rng(SEED)
 
     def drawn(n: int) -> tuple[Any, Matrix]:
@@ -114,7 +114,7 @@ def _contender(case: _Case, n: int) -> Contender:
     return play
 
 
-def _drawn_rows(rng: np.random.Generator, case: _Case, n: int) -> Any:
+def _drawn_rows(rng: np.random.Generator, case: _Size, n: int) -> Any:
     d, z = case.n_features, case.n_nonzeros
     if z is None:
         return rng.standard_normal((n, d))
