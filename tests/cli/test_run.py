@@ -277,6 +277,7 @@ def test_info(libsvm_file, tmp_path):
     assert told["input"]["format"] == "libsvm"
     text = checked("info", model).stdout
     assert "RBP(kernel=Gaussian(bandwidth=" in text
+    assert "learner=RBP" in text
     assert json.loads(checked("info", folder, "--json").stdout)["run"]["rows"] == 400
 
 

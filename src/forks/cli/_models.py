@@ -52,6 +52,6 @@ def make_model(task: str, learner: str, settings: dict[str, Any], seed: int) -> 
     if own and task == "regression":
         raise ValueError(f"--set: {', '.join(own)} is for classification")
     of_learner = {name: value for name, value in settings.items() if name not in own}
-    named = {**of_learner, "name": learner} if of_learner else learner
+    named = {"name": learner, **of_learner} if of_learner else learner
     configured(named, task)
     return kind(named, **own, random_state=seed)

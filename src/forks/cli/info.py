@@ -85,8 +85,7 @@ def _as_text(contents: dict[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, dict) and "kind" in value:
-        inside = ", ".join(
-            f"{k}={_short(v)}" for k, v in value.items() if k not in ("kind", "words")
-        )
-        return f"{value['kind']}({inside})"
+        given = {k: v for k, v in value.items() if k not in ("kind", "words")}
+        fields = given["items"] if value["kind"] == "dict" else given.items()
+        return f"{value['kind']}({', '.join(f'{k}={_short(v)}' for k, v in fields)})"
     return json.dumps(value) if isinstance(value, list | dict) else str(value)
