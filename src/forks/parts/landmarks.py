@@ -1,7 +1,9 @@
 """The feature map of landmarks: kernel values, a linear part and a bias.
 
-Rows are scaled (`forks.features.scaling`) to x and divided by the root c of their median squared
-distance (the mean one where most rows are alike). With landmarks z_1, ..., z_m among rows x / c,
+Rows are scaled (`forks.features.scaling`), each feature is multiplied by its relevance
+(`forks.parts.relevance`; 1 if there is none), and the result x is divided by the root c of the
+median squared distance of rows (the mean one where most rows are alike), times a factor `width`.
+With landmarks z_1, ..., z_m among rows x / c,
 
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
@@ -60,6 +62,8 @@ class LandmarkMap(NamedTuple):
 
     sizes: Annotated[Counter, 4]
     factor: Annotated[Vector, 1]  # of the linear part
+    width: Annotated[Vector, 1]  # of the kernel, in units of its usual width
+    relevance: Annotated[Vector, "features"]
     scale: Scale
     points: Points  # landmarks, scaled
 
@@ -80,6 +84,8 @@ def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
         Limit("width of the linear part", sizes[LINEAR], linear, linear),
         Limit("width", sizes[WIDTH] - sizes[LANDMARKS], 0, linear),
         Limit("shift", sizes[SHIFTED], 0, 1),
+        Limit("width of the kernel", map.width, 1e-3, 1e3),
+        Limit("relevance", map.relevance, 0.0, 1e3),
     ]
 
 
@@ -98,8 +104,8 @@ def fit_map(
 ) -> tuple[MappedRows, bool]:
     """Fit scale and landmarks to rows; return their features, and whether all were finite."""
     scale = fit_scale(X, weights) if scaled else no_scale(X.shape[1])
-    Z = apply_scale(scale, X)
-    divisor = _median_distance(Z) if median else 1.0
+    Z = apply_scale(scale, X) * map.relevance
+    divisor = map.width[0] * (_median_distance(Z) if median else 1.0)
     for array, new in zip(map.scale, divided(scale, divisor), strict=True):
         array[:] = new
     map.sizes[SHIFTED] = int(np.any(scale.centre != 0.0))
@@ -144,9 +150,17 @@ def landmark_factor(map: LandmarkMap, kernel: Kernel) -> Matrix:
     return spd.factorise(np.array(kernel_block(kernel, points, map.points, m)))
 
 
+def begin_map(map: LandmarkMap, linear: int) -> None:
+    """Begin with the bias alone, all features alike."""
+    map.sizes[LINEAR] = linear
+    map.width[0] = 1.0
+    map.relevance[:] = 1.0
+
+
 def extend_scale(map: LandmarkMap, n_before: int, scaled: bool) -> None:
     """Set the scale of the features after the first ones, which were 0 in all rows so far."""
     n = len(map.scale.centre) - n_before
+    map.relevance[n_before:] = 1.0
     scale = fit_scale(np.zeros((1, n)), np.ones(1)) if scaled else no_scale(n)
     scale = divided(scale, float(scale.bound[0] / map.scale.bound[0]))
     for array, new in zip(map.scale[:-1], scale[:-1], strict=True):
@@ -179,17 +193,23 @@ def _squared_distances(Z: Matrix) -> Matrix:
 
 def _compare_dense(x, kernel, map, z, m, psi):
     write_scaled(x, map.scale, z)
+    for j in range(x.shape[0]):
+        z[j] *= map.relevance[j]
     kernel_row(kernel, z[: x.shape[0]], map.points, m, psi)
 
 
 def _compare_sparse(x, kernel, map, z, m, psi):
     if map.sizes[SHIFTED] != 0:
         write_scaled(x, map.scale, z)
-        kernel_row(kernel, z[: map.scale.centre.shape[0]], map.points, m, psi)
+        d = map.relevance.shape[0]
+        for j in range(d):
+            z[j] *= map.relevance[j]
+        kernel_row(kernel, z[:d], map.points, m, psi)
     else:
         n = x.values.shape[0]
         for e in range(n):
-            z[e] = scaled_value(map.scale, x.features[e], x.values[e])
+            j = x.features[e]
+            z[e] = map.relevance[j] * scaled_value(map.scale, j, x.values[e])
         kernel_row(kernel, SparseRow(z[:n], x.features), map.points, m, psi)
 
 

@@ -8,6 +8,9 @@ P = (alpha Lambda + sum h psi psi')^-1 is shared by all outputs and kept in fact
 positive definite however many rounds there are (`forks.linalg.packed_inverse`). For squared losses
 this is recursive least squares, or AROW.
 
+A learner that forgets multiplies P by 1 + `rate` before each round, so that a row of n rounds ago
+counts exp(-n rate): recursive least squares with exponential forgetting.
+
 References: Engel, Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Crammer,
 Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009.
 """
@@ -21,6 +24,8 @@ from forks.engine import Matrix, finite, njit
 from forks.linalg import spd
 from forks.linalg.packed_inverse import PackedInverse, add, root, set_root
 from forks.linalg.vectors import add_multiple
+
+MOST_VARIANCE = 1e8  # of P's diagonal factor when P grows by forgetting
 
 
 class Newton(NamedTuple):
@@ -44,6 +49,14 @@ def newton_step(newton, psi, u, g, h, weight, total):
         if g[o] != 0.0:
             add_multiple(newton.theta[o][: u.shape[0]], u, -weight * g[o] / grown)
     return True
+
+
+@njit
+def forget(newton, n, rate):
+    """Multiply P by 1 + rate, n rows and columns of it; variances stay bounded."""
+    d = newton.P.d
+    for i in range(n):
+        d[i] = min((1.0 + rate) * d[i], MOST_VARIANCE)
 
 
 def set_solution(newton: Newton, w: Matrix, B: Matrix, L: Matrix) -> None:

@@ -1,0 +1,394 @@
+"""One second-order kernel machine on one map: the expert that the default learner is made of.
+
+It is put together from parts, each of which has its formulas, constants and references in its own
+file:
+
+    row -> psi (parts.landmarks) -> theta'psi (parts.newton) -> answer
+    slope -> gate (parts.gate) -> Newton step (parts.newton)
+
+**A start that learns.** The first `buffer` rows are kept. When 16, 64, ... of them have come, and
+when all have, map, prior, theta and P are made anew from all rows so far (`parts.start`,
+`parts.prior`): a batch machine on few rows. Targets of regression are brought to mean 0 and
+standard deviation 1 (`parts.targets`).
+
+**Then a Newton step per round**, at a cost of O(m d), and O((m + d)^2) more if the gate lets the
+round learn. After the buffer there is an event each time the number of rounds has doubled, which
+brings the tolerance of the gate and the prior up to date.
+
+**The answer** for classes is 2 p - 1, where p is the probability that the score stands for (the
+logistic function of a log-odds, else (1 + f) / 2), kept `sure` away from 0 and 1.
+
+**What it may be given.** A relevance for each feature, a width for the kernel, and a rate of
+forgetting, all before its first row (`adopt`).
+
+**Overflow.** A step that would not be finite is left out; after `most_refused` of
+them since the last fit the learner starts anew from the rows that it keeps. Both are counted as
+mends, as are fits without a finite solution, which begin with the prior alone.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from forks.engine import (
+    MANY,
+    RESUME,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Shapes,
+    Vector,
+    njit,
+    score,
+    step,
+)
+from forks.engine.checks import one_of, whole
+from forks.kernels import Gaussian, Kernel
+from forks.linalg import spd
+from forks.linalg.packed_inverse import set_root
+from forks.linalg.vectors import dot
+from forks.losses import Loss, SquaredHinge, curvature, slope
+from forks.parts import gate as gates
+from forks.parts import landmarks, newton, prior, ring, start, targets
+from forks.parts.expansion import finite_or_zero
+from forks.parts.gate import RESIDUAL, Gate, GateRule
+from forks.parts.landmarks import LINEAR, WIDTH, LandmarkMap, MappedRows, whole_blocks
+from forks.parts.targets import SPREAD, Targets
+
+START, PRIOR = start.StartRule(), prior.PriorRule()
+SMALLEST_BUFFER = START.first
+FIT = 1
+MOST_FORGETTING = 0.1
+
+
+class MachineCount(NamedTuple):
+    """Indices into `counts`."""
+
+    event: int
+    mends: int  # steps left out because they would not have been finite, and fits that failed
+    rounds: int  # since the start, or since the concept changed
+    due: int  # rounds at which the next event is due
+    begun: int  # rounds when the mean of the gate was begun
+    refused: int  # steps left out since the last fit
+
+
+COUNT = MachineCount(*range(len(MachineCount._fields)))
+
+
+class MachineState(NamedTuple):
+    """State that learning changes in place; psi has at most buffer + linear + 1 features."""
+
+    counts: Annotated[Counter, len(MachineCount._fields)]
+    alpha: Annotated[Vector, 1]  # factor of the prior
+    forgetting: Annotated[Vector, 1]  # rate at which P grows in each round
+    map: Annotated[LandmarkMap, "capacity = buffer"]
+    newton: Annotated[newton.Newton, "width = padded(buffer + linear + 1)"]
+    gate: Gate
+    targets: Targets
+    ring: Annotated[ring.Ring, "size = buffer"]
+
+
+class MachineRule(NamedTuple):
+    """Constants for compiled code."""
+
+    kernel: Kernel
+    loss: Loss
+    gate: GateRule
+    classifies: bool
+    probabilistic: bool  # is the score a log-odds?
+    sure: float = 0.01
+    most_refused: int = 16
+
+
+class MachineWork(NamedTuple):
+    """Scratch."""
+
+    psi: Annotated[Vector, "padded(buffer + linear + 1)"]
+    u: Annotated[Vector, "padded(buffer + linear + 1)"]  # P psi
+    z: Annotated[Vector, "features"]  # the scaled row
+    f: Annotated[Vector, "outputs"]  # theta'psi
+    g: Annotated[Vector, "outputs"]  # slopes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine(Learner):
+    """A second-order kernel machine with an exact start, which scales its rows itself.
+
+    Parameters
+    ----------
+    kernel : kernel
+        One of `forks.kernels`. A bandwidth is in units of the median distance of scaled rows, or
+        of the scaled features if `bandwidth` is "absolute".
+    loss : loss
+        One of `forks.losses`.
+    buffer : int
+        M, rows kept: those that the first fits are made from, each of them a landmark, and later
+        the last ones, that a new start begins with.
+    scaling : {"standard", "none"}
+    bandwidth : {"median", "absolute"}
+    linear : bool
+        Has the model a linear part beside the kernel's?
+    early : bool
+        Are there fits before the buffer is full? Without them only the bias learns until then.
+    robust : bool
+        Are large slopes clipped, so that wrong labels and absurd targets do little harm?
+    """
+
+    kernel: Kernel = Gaussian()
+    loss: Loss = SquaredHinge()
+    buffer: int = 250
+    scaling: str = "standard"
+    bandwidth: str = "median"
+    linear: bool = True
+    early: bool = True
+    robust: bool = True
+
+    multi_output = True
+    state_class = MachineState
+    work_class = MachineWork
+    rule_class = MachineRule
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("buffer", self.buffer, SMALLEST_BUFFER)
+        one_of("scaling", self.scaling, ("standard", "none"))
+        one_of("bandwidth", self.bandwidth, ("median", "absolute"))
+
+    def derived(self) -> dict[str, Any]:
+        """Return the rules of the parts, and what the loss is for."""
+        classifies = self.tasks != ("regression",)
+        reference = float(abs(slope(self.loss, 0.0, 1.0)))
+        return {
+            "gate": GateRule(classifies, bool(self.robust), reference),
+            "classifies": classifies,
+            "probabilistic": getattr(self.loss, "probabilistic", False),
+        }
+
+    @cached_property
+    def _rule(self) -> Any:
+        return self.rule()
+
+    @property
+    def _unit(self) -> float:
+        """Return the curvature of the loss at f = 0, the unit of alpha."""
+        return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
+
+    def begin(self, view: Any, rng: np.random.Generator) -> None:
+        """Begin with the prior alone; nothing is drawn."""
+        landmarks.begin_map(view.map, self._linear(view.ring.rows.shape[1]))
+        view.counts[COUNT.due] = start.next_event(START, 0, self.buffer, self.early)
+        view.alpha[0] = self._unit * PRIOR.usual
+        view.targets.levels[SPREAD] = 1.0
+        set_root(view.newton.P, np.array([[1.0 / math.sqrt(view.alpha[0])]]))
+
+    def adopt(self, view: Any, relevance: Vector, width: float, forgetting: float) -> None:
+        """Set what a new machine, which has seen no row, does not find out by itself."""
+        view.map.relevance[:] = relevance
+        view.map.width[0] = width
+        view.forgetting[0] = forgetting
+
+    def _linear(self, n_features: int) -> int:
+        return landmarks.linear_features(n_features, self.linear)
+
+    def shapes(self, n_features: int, n_outputs: int, **more: int) -> Shapes:
+        """Return the shapes of the arrays; `linear` features of psi depend on all."""
+        linear = self._linear(n_features)
+        return super().shapes(n_features, n_outputs, linear=linear, **more)
+
+    def resized(self, view: Any, **changed: int) -> Memory:
+        """Return a copy of the state for other lengths of its axes."""
+        return super().resized(view, **{"linear": int(view.map.sizes[LINEAR]), **changed})
+
+    def widened(self, memory: Memory, n_features: int) -> Memory:
+        """Return the memory for more features, which were 0 in all rows so far.
+
+        Their weights and their part of P are those of the prior.
+        """
+        old = self.view(memory)
+        d, before = old.ring.rows.shape[1], int(old.map.sizes[LINEAR])
+        linear = landmarks.linear_features_after(n_features, before, d)
+        memory = self.resized(old, features=n_features, linear=linear)
+        new = self.view(memory)
+        new.map.sizes[LINEAR] = linear
+        new.map.relevance[d:] = 1.0
+        bias = int(old.map.sizes[WIDTH])
+        if bias > 0:  # there has been a fit
+            self._insert_features(new, old, bias, linear - before)
+            new.map.sizes[WIDTH] = bias + linear - before
+            landmarks.extend_scale(new.map, d, self.scaling == "standard")
+        return memory
+
+    def _insert_features(self, new: Any, old: Any, bias: int, added: int) -> None:
+        """Insert features of psi, which have no weight yet, before the bias."""
+        newton.insert_weights(new.newton, old.newton, bias, added, 1.0 / new.alpha[0])
+
+    def limits(self, view: Any) -> list[Limit]:
+        """Return the bounds of the counts, and of the levels that events go by."""
+        counts, rule = view.counts, self._rule
+        rounds = int(counts[COUNT.rounds])
+        return [
+            Limit("number of rounds", rounds, 0, MANY),
+            Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
+            Limit("begin of the means", counts[COUNT.begun], 0, rounds),
+            Limit("other counts", counts[COUNT.refused :], 0, MANY),
+            Limit("rate of forgetting", view.forgetting, 0.0, MOST_FORGETTING),
+            *landmarks.map_limits(view.map, self._linear(view.ring.rows.shape[1]), self.buffer),
+            *gates.gate_limits(rule.gate, view.gate),
+            *targets.target_limits(view.targets),
+        ]
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the rows in the buffer; the landmarks were such rows."""
+        return int(min(self.view(memory).counts[COUNT.rounds], self.buffer))
+
+    def probability(self, scores: Matrix) -> Matrix | None:
+        """Return the probabilities of +1: scores are 2 p - 1."""
+        if not self._rule.classifies:
+            return None
+        return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
+
+    # ---- events ------------------------------------------------------------------------------
+
+    def handle(self, view: Any, x: Vector) -> None:
+        """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
+        rounds = int(view.counts[COUNT.rounds])
+        if view.counts[COUNT.refused] >= self._rule.most_refused:
+            rounds = self._take_last_rows(view, min(rounds, self.buffer))
+        self._bring_up_to_date(view, choose=False)
+
+    def _bring_up_to_date(self, state: Any, choose: bool) -> None:
+        """Fit anew if there is room in the buffer, else lower alpha; `choose` alpha by the rows?"""
+        counts = state.counts
+        rounds = int(counts[COUNT.rounds])
+        if rounds > self.buffer and not self._lower_alpha(state, rounds):
+            counts[COUNT.mends] += 1
+            rounds = self._take_last_rows(state, self.buffer)
+        if rounds <= self.buffer:
+            self._fit(state, rounds, choose or rounds <= PRIOR.choose_up_to)
+        gates.set_tolerance(self._rule.gate, state.gate, rounds)
+        counts[COUNT.due] = start.next_event(START, rounds, self.buffer, self.early)
+        counts[COUNT.event] = RESUME
+
+    def _take_last_rows(self, state: Any, n: int) -> int:
+        """Keep the last n rows, in their order, as the first of the ring: a new start."""
+        counts = state.counts
+        ring.keep(state.ring, ring.last_slots(int(counts[COUNT.rounds]), n, self.buffer))
+        counts[COUNT.rounds] = counts[COUNT.begun] = n
+        return n
+
+    def _fit(self, state: Any, n: int, choose: bool) -> tuple[MappedRows, Matrix]:
+        """Make map, theta and P anew from the first n rows of the ring; alpha too?"""
+        X, y, weights = (array[:n] for array in state.ring)
+        counts, rule, unit = state.counts, self._rule, self._unit
+        scaled, median = self.scaling == "standard", self.bandwidth == "median"
+        rows, finite = landmarks.fit_map(state.map, rule.kernel, X, weights, scaled, median)
+        counts[COUNT.mends] += not finite
+        if not rule.classifies:
+            targets.set_unit(state.targets, y, weights)
+            state.gate.levels[RESIDUAL] = 0.0
+            counts[COUNT.begun] = n
+        y = targets.standardise(state.targets, y)
+        gram = spd.squares(rows.F)
+        if choose:
+            last = slice(max(0, n - PRIOR.choose_up_to), n)
+            chosen = prior.chosen_alpha(PRIOR, gram[last, last], y[last], rule.classifies)
+            state.alpha[0] = unit * chosen
+        if n == self.buffer:
+            state.alpha[0] = min(state.alpha[0], prior.most_alpha(PRIOR, unit, n))
+        alpha, h = float(state.alpha[0]), unit * np.maximum(weights, START.least_weight)
+        one_sided = rule.classifies and y.shape[1] == 1
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is mended
+            w, B, solved = start.fit_or_prior(rows.F, gram, y, h, alpha, one_sided)
+            counts[COUNT.mends] += not solved
+            newton.set_solution(state.newton, w, B, rows.L)
+        counts[COUNT.refused] = 0
+        return rows, y
+
+    def _lower_alpha(self, state: Any, rounds: int) -> bool:
+        """Let alpha fall with the number of rounds; return False if it cannot.
+
+        A machine that forgets keeps its alpha, of which less and less is left in P anyway.
+        """
+        alpha, target = float(state.alpha[0]), prior.most_alpha(PRIOR, self._unit, rounds)
+        if state.forgetting[0] > 0.0 or not prior.is_to_be_lowered(PRIOR, alpha, target):
+            return True
+        try:
+            L = landmarks.landmark_factor(state.map, self._rule.kernel)
+            newton.lower_prior(state.newton, int(state.map.sizes[WIDTH]) + 1, L, alpha - target)
+        except np.linalg.LinAlgError:
+            return False
+        state.alpha[0] = target
+        return True
+
+
+# ---- compiled --------------------------------------------------------------------------------
+
+
+@score.register(MachineRule)
+def _score(rule, state, work, x, out):
+    landmarks.write_psi(rule.kernel, state.map, x, work.z, work.psi)
+    _answer(rule, state, work, out)
+
+
+@step.register(MachineRule)
+def _step(rule, state, work, x, y, weight, out):
+    counts = state.counts
+    if counts[COUNT.event] == RESUME:  # the round has been played, and its event is done
+        counts[COUNT.event] = 0
+        return
+    landmarks.write_psi(rule.kernel, state.map, x, work.z, work.psi)
+    _answer(rule, state, work, out)
+    if weight != 0.0:
+        t = counts[COUNT.rounds]
+        ring.remember(state.ring, t, x, y, weight)
+        learn(rule, state, work, y, weight, t + 1 - counts[COUNT.begun])
+        counts[COUNT.rounds] = t + 1
+        if t + 1 >= counts[COUNT.due] or counts[COUNT.refused] == rule.most_refused:
+            counts[COUNT.event] = FIT
+
+
+@njit
+def _answer(rule, state, work, out):
+    """Write the scores theta'psi, and the answers."""
+    W = state.map.sizes[WIDTH] + 1
+    for o in range(out.shape[0]):
+        f = finite_or_zero(dot(state.newton.theta[o], work.psi, W))
+        work.f[o] = f
+        if rule.classifies:
+            out[o] = 2.0 * probability(rule, f) - 1.0
+        else:
+            out[o] = finite_or_zero(targets.restored(state.targets, f))
+
+
+@njit
+def probability(rule, f):
+    """Return the probability of +1 that a score stands for."""
+    p = 0.5 + 0.5 * (math.tanh(0.5 * f) if rule.probabilistic else f)
+    return min(max(p, rule.sure), 1.0 - rule.sure)
+
+
+@njit
+def learn(rule, state, work, y, weight, counted):
+    """Take the Newton step, if a slope passes the gate."""
+    W = whole_blocks(state.map.sizes[WIDTH] + 1)
+    if state.forgetting[0] > 0.0:
+        newton.forget(state.newton, W, state.forgetting[0])
+    smallest, largest = gates.slope_bounds(rule.gate, state.gate, counted)
+    h, total = 0.0, 0.0
+    for o in range(y.shape[0]):
+        target = targets.standardised(state.targets, y[o])
+        g, bend = gates.gated(rule.loss, work.f[o], target, weight, smallest, largest)
+        h = max(h, bend)
+        work.g[o] = g
+        total += g * g
+    gates.update_residual(rule.gate, state.gate, total, counted)
+    if h > 0.0:
+        psi, u = work.psi[:W], work.u[:W]
+        if not newton.newton_step(state.newton, psi, u, work.g, h, weight, total):
+            state.counts[COUNT.mends] += 1
+            state.counts[COUNT.refused] += 1
