@@ -22,7 +22,9 @@ from forks.learners.fogd import FOGD as FOGD
 from forks.learners.forgetron import Forgetron as Forgetron
 from forks.learners.forks import FORKS as FORKS
 from forks.learners.kogd import KOGD as KOGD
+from forks.learners.machine import Machine as Machine
 from forks.learners.nogd import NOGD as NOGD
+from forks.learners.over_time import OverTime as OverTime
 from forks.learners.projectron import Projectron as Projectron
 from forks.learners.projectron_pp import ProjectronPP as ProjectronPP
 from forks.learners.pros_n_kons import PROSNKONS as PROSNKONS

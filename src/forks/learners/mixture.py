@@ -1,0 +1,244 @@
+"""One round of experts over time, compiled: see `forks.learners.over_time`.
+
+A round is played in stages, each of which an event may cut: the experts one after the other, the
+mixture, those that catch up, and starts that are due.
+"""
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+from forks.engine import (
+    EVENT,
+    MENDS,
+    Counter,
+    Matrix,
+    Vector,
+    attach,
+    njit,
+    score,
+    step,
+    workspace,
+)
+from forks.parts import experts as weighing
+from forks.parts import persistence as lasting
+from forks.parts import ring as rings
+from forks.parts import watch as watching
+from forks.parts.experts import NEXT, SETTLED, Experts, ExpertsRule
+from forks.parts.persistence import Persistence, PersistenceRule
+from forks.parts.watch import PageRule
+
+EXPERT, MANAGE = 1, 2  # events: one of an expert, and a start that is due
+EMPTY, CATCHING_UP, LIVE = range(3)  # what `status` holds
+
+
+class OverTimeCount(NamedTuple):
+    """Indices into `counts`."""
+
+    event: int
+    mends: int
+    rounds: int
+    stage: int  # of a round that an event has cut: see `_step`
+    due: int  # rounds at which the next start is due
+    period: int
+    challenge: int  # rounds at which the next challenger is due
+    starts: int
+    begun: int  # rounds when the mean of the watch was begun
+    delay: int  # rows by which labels come late
+
+
+COUNT = OverTimeCount(*range(len(OverTimeCount._fields)))
+
+
+class Places(NamedTuple):
+    """The experts: what each place holds, and where its memory lies."""
+
+    status: Annotated[Counter, "experts"]
+    born: Annotated[Counter, "experts"]  # the round
+    next: Annotated[Counter, "experts"]  # row to be caught up with
+    mends: Annotated[Counter, "experts"]
+    tracks: Annotated[Counter, "experts"]  # does it forget?
+    floats: Annotated[Counter, "experts + 1"]  # where memories begin and end
+    ints: Annotated[Counter, "experts + 1"]
+    entry: Annotated[Vector, "experts"]  # weight to begin with, relative to the largest
+
+
+class OverTimeState(NamedTuple):
+    """State that learning changes in place."""
+
+    counts: Annotated[Counter, len(OverTimeCount._fields)]
+    places: Places
+    experts: Annotated[Experts, "experts = experts + 2"]
+    persistence: Annotated[Persistence, "size = window"]
+    watch: Annotated[watching.Watch, "size = 1000"]
+    ring: Annotated[rings.Ring, "size = window"]
+    random: Annotated[Counter, 1]
+    blank: Annotated[Matrix, 0, "scratch"]  # has the length of the scratch of an expert
+    floats: Annotated[Vector, "floats"]  # memories of the experts
+    ints: Annotated[Counter, "ints"]
+
+
+class OverTimeRule(NamedTuple):
+    """Constants for compiled code."""
+
+    learner: Any  # the rule of the experts
+    experts: ExpertsRule
+    persistence: PersistenceRule
+    page: PageRule
+    log_odds: bool  # are the scores of experts log-odds?
+    restart: bool
+    repeat: bool
+    pace: int = 8
+    ahead: bool = False  # does `score` answer what comes next?
+
+
+class OverTimeWork(NamedTuple):
+    """Scratch."""
+
+    answers: Annotated[Matrix, "experts + 2", "outputs"]
+    p: Annotated[Matrix, "experts + 2", "outputs"]
+    mixed: Annotated[Vector, "outputs"]
+    expert: Annotated[Vector, "scratch"]
+
+
+@njit
+def _expert(rule, state, e):
+    """Return the state of the expert in place e."""
+    places = state.places
+    floats = state.floats[places.floats[e] : places.floats[e + 1]]
+    ints = state.ints[places.ints[e] : places.ints[e + 1]]
+    return attach(rule.learner, floats, ints)
+
+
+@njit
+def _as_probability(rule, answers):
+    """Bring a log-odds into the form 2 p - 1."""
+    if rule.log_odds:
+        for o in range(answers.shape[0]):
+            answers[o] = math.tanh(0.5 * answers[o])
+
+
+@score.register(OverTimeRule)
+def _score(rule, state, work, x, out):
+    n = state.places.status.shape[0]
+    question = NEXT if rule.ahead else SETTLED
+    weights = state.experts.weights[question]
+    for e in range(n):
+        if weights[e] > 0.0:
+            expert = _expert(rule, state, e)
+            scratch = workspace(rule.learner, expert, work.expert)
+            score(rule.learner, expert, scratch, x, work.answers[e])
+            _as_probability(rule, work.answers[e])
+    known = state.counts[COUNT.rounds] - 1
+    lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[n])
+    lasting.write_base(rule.persistence, state.persistence, work.answers[n + 1])
+    weighing.write_predictions(rule.experts, state.experts.weights, work.answers, work.p)
+    weighing.mix(rule.experts, weights, work.p, out)
+    if rule.ahead and rule.repeat and not rule.experts.classifies:
+        for o in range(out.shape[0]):
+            out[o] += lasting.correction(state.persistence, known, o)
+
+
+@step.register(OverTimeRule)
+def _step(rule, state, work, x, y, weight, out):
+    counts, places = state.counts, state.places
+    counts[EVENT] = 0
+    n = places.status.shape[0]
+    for e in range(counts[COUNT.stage], n):
+        if places.status[e] == LIVE:
+            if not _play(rule, state, work, e, x, y, weight, state.experts.answers[e]):
+                counts[COUNT.stage] = e
+                return
+            _as_probability(rule, state.experts.answers[e])
+        counts[COUNT.stage] = e + 1
+    if counts[COUNT.stage] == n:
+        _mix_and_weigh(rule, state, work, x, y, weight, out)
+        counts[COUNT.stage] = n + 1
+    if counts[COUNT.stage] == n + 1:
+        if weight != 0.0 and not _catch_up(rule, state, work):
+            return
+        counts[COUNT.stage] = n + 2
+        t = counts[COUNT.rounds]
+        due = t >= counts[COUNT.due] or t >= counts[COUNT.challenge]
+        if weight != 0.0 and (due or watching.alarmed(rule.page, state.watch)):
+            counts[EVENT] = MANAGE
+            return
+    counts[COUNT.stage] = 0
+
+
+@njit
+def _play(rule, state, work, e, x, y, weight, out):
+    """Let expert e play a round; return False if it has raised an event."""
+    expert = _expert(rule, state, e)
+    scratch = workspace(rule.learner, expert, work.expert)
+    step(rule.learner, expert, scratch, x, y, weight, out)
+    mends = expert.counts[MENDS]
+    if mends != state.places.mends[e]:
+        state.counts[MENDS] += mends - state.places.mends[e]
+        state.places.mends[e] = mends
+    if expert.counts[EVENT] > 0:
+        state.counts[EVENT] = EXPERT
+        return False
+    return True
+
+
+@njit
+def _mix_and_weigh(rule, state, work, x, y, weight, out):
+    """Answer for the next row, then learn which expert to believe."""
+    counts, experts = state.counts, state.experts
+    t, n = counts[COUNT.rounds], state.places.status.shape[0]
+    known = t - 1 - counts[COUNT.delay]
+    lasting.write_last(rule.persistence, state.persistence, state.ring, known, experts.answers[n])
+    lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
+    weighing.write_predictions(rule.experts, experts.weights, experts.answers, work.p)
+    weighing.mix(rule.experts, experts.weights[NEXT], work.p, out)
+    error = 0.0
+    for o in range(out.shape[0]):
+        work.mixed[o] = out[o]
+        if not rule.experts.classifies:
+            error += (out[o] - y[o]) ** 2
+            if rule.repeat:
+                out[o] += lasting.correction(state.persistence, known, o)
+    if weight != 0.0:
+        if rule.restart:
+            wrong = _is_wrong(rule, state, y, work.mixed, error)
+            watching.observe(rule.page, state.watch, t, t + 1 - counts[COUNT.begun], wrong)
+        weighing.weigh(rule.experts, experts, work.p, y, weight, error)
+        lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
+        rings.remember(state.ring, t, x, y, weight)
+        counts[COUNT.rounds] = t + 1
+
+
+@njit
+def _is_wrong(rule, state, y, mixed, error):
+    """Return whether the mixture was wrong, or its error above the recent mean."""
+    if not rule.experts.classifies:
+        return error > state.experts.levels[weighing.VARIANCE]
+    if y.shape[0] == 1:
+        return (mixed[0] >= 0.0) != (y[0] > 0.0)
+    best = 0
+    for o in range(1, y.shape[0]):
+        if mixed[o] > mixed[best]:
+            best = o
+    return y[best] < 0.0
+
+
+@njit
+def _catch_up(rule, state, work):
+    """Let experts learn rows of the past; return False if one has raised an event."""
+    places, ring = state.places, state.ring
+    rounds, size = state.counts[COUNT.rounds], ring.rows.shape[0]
+    for e in range(places.status.shape[0]):
+        if places.status[e] == CATCHING_UP:
+            for _ in range(rule.pace):
+                if places.next[e] >= rounds:
+                    break
+                slot = places.next[e] % size
+                x, y, weight = ring.rows[slot], ring.targets[slot], ring.weights[slot]
+                if not _play(rule, state, work, e, x, y, weight, work.mixed):
+                    return False
+                places.next[e] += 1
+            if places.next[e] >= rounds:
+                places.status[e] = LIVE
+                settled = places.tracks[e] == 0
+                weighing.enter(state.experts, e, places.entry[e], settled)
+    return True

@@ -1,0 +1,406 @@
+"""Experts over time: any learner, started again and again, and weighed by what each is worth now.
+
+No single machine is right for a stream that changes: what it was started with (the scale of the
+features, which of them matter, its landmarks) grows old, and how much of the past it should keep is
+not known. So there are several, each on a map of its own made from recent rows:
+
+- two *long* ones, a champion and a challenger. When the number of rounds has doubled, the one of
+  less weight makes room for a new challenger, started on as many rows as are kept;
+- *recent* ones, started in turn on the last 250 rows, forgetting at the rate 1 / 200, and on the
+  last 500, forgetting nothing. A new one takes the place of the one of least weight;
+- after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
+  the change;
+- beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).
+
+They are weighed by `parts.experts`. A new one is started on the relevance of features that
+`parts.relevance` finds in the last rows. It does not stall the stream: in each round it learns
+`pace` of the rows that it was given, from the ring, until it has caught up with the others, and
+only then has a say.
+
+**New starts cost time, and are rarer where they are in vain.** The next one is due after `period`
+rounds, 250 at first. If nothing that was started of late has earned a weight above `worth`, the
+period is doubled, up to `longest` rounds; otherwise it is halved; an alarm sets it to the first.
+
+**Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
+`score` answers what of rows whose labels will not come, by the weights that forget slowly, of the
+experts that do not forget.
+
+References: Hazan, Seshadhri, "Efficient learning algorithms for changing environments", ICML 2009;
+Daniely, Gonen, Shalev-Shwartz, "Strongly adaptive online learning", ICML 2015.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.engine import (
+    EVENT,
+    MANY,
+    RESUME,
+    Counter,
+    Learner,
+    Limit,
+    Matrix,
+    Memory,
+    Shapes,
+    Vector,
+)
+from forks.engine.checks import whole
+from forks.engine.memory import repeat_last
+from forks.learners.machine import SMALLEST_BUFFER, Machine
+from forks.learners.mixture import (
+    CATCHING_UP,
+    COUNT,
+    EMPTY,
+    EXPERT,
+    LIVE,
+    OverTimeRule,
+    OverTimeState,
+    OverTimeWork,
+)
+from forks.parts import experts as weighing
+from forks.parts import persistence as lasting
+from forks.parts import relevance as relevances
+from forks.parts import ring as rings
+from forks.parts import watch as watching
+from forks.parts.experts import NEXT, SETTLED, ExpertsRule
+from forks.parts.persistence import PersistenceRule
+from forks.parts.relevance import RelevanceRule
+from forks.parts.watch import PageRule
+
+LONG = 2  # places for the champion and the challenger, the first ones
+LAST, BASE = -2, -1  # places of the answers that are not those of learners
+PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
+RELEVANCE = RelevanceRule()
+SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
+
+
+class Start(NamedTuple):
+    """How a new expert is started."""
+
+    rows: int
+    forgetting: float = 0.0
+    searched: int = 500  # rows that the relevance is searched with
+    landmarks: int = 100  # and landmarks
+    entry: float = math.exp(-4.0)
+
+
+TRACKER, RECENT = Start(250, 0.005), Start(500)
+SEARCH_ROUNDS = 2
+GRACE = 500  # rounds that a new expert has to prove itself
+FIRST, LONGEST, WORTH = 250, 4000, 0.05
+_MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTime(Learner):
+    """Experts over time.
+
+    Parameters
+    ----------
+    learner : learner
+        The recent experts. Any of `forks.learners` whose memory does not grow.
+    long : learner, optional
+        The two that live long; like `learner` except for sizes. None for the same.
+    experts : int
+        How many there are, the long ones among them.
+    window : int
+        Rows kept to start new ones with, fewer where there are many features.
+    relevance : bool
+        Is it found out which features matter? Only a `Machine` can use it.
+    restart : bool
+        Does a rise of mistakes lead to a new start?
+    repeat : bool
+        Is the last label, or the last residual, among what answers the next row?
+    """
+
+    learner: Any = SMALL
+    long: Any = LARGE
+    experts: int = 6
+    window: int = 2000
+    relevance: bool = True
+    restart: bool = True
+    repeat: bool = True
+
+    state_class = OverTimeState
+    work_class = OverTimeWork
+    rule_class = OverTimeRule
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("experts", self.experts, LONG + 1, 64)
+        whole("window", self.window, 2 * FIRST)
+        for name in ("learner", "long"):
+            learner = getattr(self, name)
+            if name == "long" and learner is None:
+                continue
+            if not isinstance(learner, Learner) or isinstance(learner, OverTime):
+                raise ValueError(f"{name} must be one of forks.learners, got {learner!r}")
+            if learner.growing():
+                raise ValueError(f"{name}: the memory of {learner!r} grows without bounds")
+        if self.long is not None and self.long.rule() != self.learner.rule():
+            raise ValueError("long must be like learner except for sizes")
+
+    @property
+    def multi_output(self) -> bool:  # type: ignore[override]
+        """Whether several outputs share one state."""
+        return bool(self.learner.multi_output)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Kinds of problem that the experts can learn."""
+        return tuple(self.learner.tasks)
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel of the experts."""
+        return self.learner.kernel
+
+    def derived(self) -> dict[str, Any]:
+        """Return the rules of the parts and of the experts."""
+        classifies = self.tasks != ("regression",)
+        loss = getattr(self.learner, "loss", None)
+        return {
+            "learner": self.learner.rule(),
+            "experts": ExpertsRule(classifies),
+            "persistence": PersistenceRule(classifies),
+            "page": PAGE,
+            "log_odds": getattr(loss, "probabilistic", False)
+            and not isinstance(self.learner, Machine),
+        }
+
+    @cached_property
+    def _rule(self) -> Any:
+        return self.rule()
+
+    def _learner(self, e: int) -> Learner:
+        """Return the configuration of the expert in place e."""
+        long = e < LONG and self.long is not None
+        chosen: Learner = self.long if long else self.learner
+        return chosen
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def shapes(self, n_features: int, n_outputs: int, **more: int) -> Shapes:
+        """Return the shapes of the arrays; those of the experts' memories depend on all."""
+        window = min(self.window, max(2 * FIRST, _MOST_NUMBERS // max(1, n_features)))
+        sizes = self._lengths_of(self._begun(n_features, n_outputs))
+        return super().shapes(n_features, n_outputs, **{"window": window, **sizes, **more})
+
+    def _lengths_of(self, memories: list[Memory]) -> dict[str, int]:
+        scratch = [self._learner(e).scratch_size(memory) for e, memory in enumerate(memories)]
+        floats, ints = (_ends(arrays)[-1] for arrays in zip(*memories, strict=True))
+        return {"scratch": max(scratch), "floats": int(floats), "ints": int(ints)}
+
+    def _begun(self, n_features: int, n_outputs: int) -> list[Memory]:
+        """Return a memory for each place, of experts that have seen nothing."""
+        rng = np.random.default_rng(0)
+        learners = list(map(self._learner, range(self.experts)))
+        begun = {each: each.init(n_features, n_outputs, rng) for each in dict.fromkeys(learners)}
+        return [begun[learner] for learner in learners]
+
+    def begin(self, view: OverTimeState, rng: np.random.Generator) -> None:
+        """Begin with a champion that has seen nothing."""
+        super().begin(view, rng)
+        self._put_all(view, self._begun(view.ring.rows.shape[1], view.ring.targets.shape[1]))
+        self._put(view, 0, self._new(view, 0))
+        view.places.status[0] = LIVE
+        counts, weights = view.counts, view.experts.weights
+        counts[COUNT.due] = counts[COUNT.period] = FIRST
+        counts[COUNT.challenge] = 2 * FIRST
+        weights[NEXT, 0], weights[NEXT, LAST] = (0.99, 0.01) if self.repeat else (1.0, 0.0)
+        weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
+
+    def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
+        """Store the memories of all experts, one after the other."""
+        floats, ints = (_ends(arrays) for arrays in zip(*memories, strict=True))
+        view.places.floats[:], view.places.ints[:] = floats, ints
+        for e, memory in enumerate(memories):
+            self._put(view, e, memory)
+
+    def widened(self, memory: Memory, n_features: int) -> Memory:
+        """Return the memory for rows with more features, which were 0 in all rows so far."""
+        old = self.view(memory)
+        wider = [self._learner(e).widened(self.memory_of(old, e), n_features)
+                 for e in range(self.experts)]  # fmt: skip
+        larger = self.resized(old, features=n_features, **self._lengths_of(wider))
+        self._put_all(self.view(larger), wider)
+        return larger
+
+    def with_outputs(self, memory: Memory, n_outputs: int) -> Memory:
+        """Return the memory for more outputs, copies of the last one."""
+        old = self.view(memory)
+        more = [self._learner(e).with_outputs(self.memory_of(old, e), n_outputs)
+                for e in range(self.experts)]  # fmt: skip
+        larger = self.resized(old, outputs=n_outputs, **self._lengths_of(more))
+        new = self.view(larger)
+        repeat_last(old, new, "outputs")
+        self._put_all(new, more)
+        return larger
+
+    def _new(self, view: OverTimeState, e: int) -> Memory:
+        """Return the memory of a new expert for place e."""
+        rng = np.random.default_rng([abs(int(view.random[0])), int(view.counts[COUNT.starts])])
+        return self._learner(e).init(view.ring.rows.shape[1], view.ring.targets.shape[1], rng)
+
+    def memory_of(self, view: OverTimeState, e: int) -> Memory:
+        """Return the memory of the expert in place e, as views."""
+        floats, ints = view.places.floats, view.places.ints
+        return Memory(view.floats[floats[e] : floats[e + 1]], view.ints[ints[e] : ints[e + 1]])
+
+    def _put(self, view: OverTimeState, e: int, memory: Memory) -> None:
+        for place, new in zip(self.memory_of(view, e), memory, strict=True):
+            place[:] = new
+
+    def limits(self, view: OverTimeState) -> list[Limit]:
+        """Return the bounds of what compiled code relies on, the experts' included."""
+        counts, places = view.counts, view.places
+        rounds = int(counts[COUNT.rounds])
+        begun = self._begun(view.ring.rows.shape[1], view.ring.targets.shape[1])
+        floats, ints = (_ends(arrays) for arrays in zip(*begun, strict=True))
+        return [
+            Limit("number of rounds", rounds, 0, MANY),
+            Limit("stage", counts[COUNT.stage], 0, 0),
+            Limit("other counts", counts[COUNT.due :], 0, MANY),
+            Limit("status of experts", places.status, EMPTY, LIVE),
+            Limit("begin of experts", places.born, 0, MANY),
+            Limit("next rows of experts", places.next, 0, rounds),
+            Limit("mends of experts", places.mends, 0, MANY),
+            Limit("marks of experts", places.tracks, 0, 1),
+            Limit("places of floats", places.floats - floats, 0, 0),
+            Limit("places of integers", places.ints - ints, 0, 0),
+            *weighing.experts_limits(view.experts),
+            *lasting.persistence_limits(view.persistence),
+            *watching.watch_limits(PAGE, view.watch, rounds),
+        ]
+
+    def check_memory(self, memory: Memory, n_features: int, n_outputs: int) -> None:
+        """Check that memory from outside can be this learner's, and that of all experts theirs."""
+        super().check_memory(memory, n_features, n_outputs)
+        view = self.view(memory)
+        for e in range(self.experts):
+            self._learner(e).check_memory(self.memory_of(view, e), n_features, n_outputs)
+
+    def stored_points(self, memory: Memory) -> int:
+        """Count the points that all experts keep."""
+        view = self.view(memory)
+        return sum(
+            self._learner(e).stored_points(self.memory_of(view, e))
+            for e in range(self.experts)
+            if view.places.status[e] != EMPTY
+        )
+
+    def probability(self, scores: Matrix) -> Matrix | None:
+        """Return the probabilities of +1: scores are 2 p - 1."""
+        if not self._rule.experts.classifies:
+            return None
+        return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
+
+    # ---- events ------------------------------------------------------------------------------
+
+    def handle(self, view: OverTimeState, x: Vector) -> None:
+        """Handle the event of an expert, or start those that are due."""
+        counts = view.counts
+        if counts[EVENT] == EXPERT:
+            self._handle_expert(view, x)
+        else:
+            self._manage(view)
+        counts[EVENT] = RESUME
+
+    def _handle_expert(self, view: OverTimeState, x: Vector) -> None:
+        memories = [self.memory_of(view, e) for e in range(self.experts)]
+        e = next(e for e, memory in enumerate(memories) if memory.event[EVENT] > 0)
+        if view.places.status[e] == CATCHING_UP:
+            x = view.ring.rows[view.places.next[e] % len(view.ring.rows)].copy()
+        learner, memory = self._learner(e), memories[e]
+        moved = learner.handle(learner.view(memory), x)
+        if moved is not None:
+            self._put(view, e, moved)
+
+    def _manage(self, view: OverTimeState) -> None:
+        """Start what is due: after an alarm, a challenger, or one of the recent ones."""
+        counts = view.counts
+        rounds = int(counts[COUNT.rounds])
+        if watching.is_alarmed(PAGE, view.watch):
+            n = watching.rounds_since_change(PAGE, view.watch, rounds, SMALLEST_BUFFER)
+            self._start(view, self._place(view, LONG), Start(n, searched=0, entry=1.0))
+            watching.reset(view.watch, rounds)
+            watching.keep_outcomes(view.watch, np.empty(0, np.int64))
+            counts[COUNT.begun] = rounds
+            counts[COUNT.period] = FIRST
+            counts[COUNT.due] = rounds + FIRST
+        elif rounds >= counts[COUNT.challenge]:
+            e = int(np.argmin(view.experts.weights[NEXT, :LONG]))
+            self._start(view, e, Start(len(view.ring.rows), 0.0, 1000, 150))
+            counts[COUNT.challenge] = 2 * rounds
+        else:
+            self._adapt_period(view, rounds)
+            kind = (TRACKER, RECENT)[int(counts[COUNT.starts]) % 2]
+            self._start(view, self._place(view, LONG), kind)
+            counts[COUNT.due] = rounds + counts[COUNT.period]
+
+    def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
+        counts, places = view.counts, view.places
+        recent = (places.status == LIVE) & (places.born > rounds - 4 * counts[COUNT.period])
+        recent[:LONG] = False
+        period = int(counts[COUNT.period])
+        if recent.any():
+            worth = view.experts.weights[NEXT, : self.experts][recent].max() > WORTH
+            period = max(FIRST, period // 2) if worth else min(LONGEST, 2 * period)
+        counts[COUNT.period] = period
+
+    def _place(self, view: OverTimeState, first: int) -> int:
+        """Return an empty place, or that of the expert of least weight that has had its chance."""
+        places, rounds = view.places, int(view.counts[COUNT.rounds])
+        weights = view.experts.weights[NEXT, : self.experts].copy()
+        weights[places.status == EMPTY] = -1.0
+        young = (places.status != EMPTY) & (places.born > rounds - GRACE)
+        weights[young] += 1.0
+        return first + int(np.argmin(weights[first:]))
+
+    def _start(self, view: OverTimeState, e: int, how: Start) -> None:
+        """Start an expert in place e; it begins to catch up."""
+        counts, places = view.counts, view.places
+        rounds, size = int(counts[COUNT.rounds]), len(view.ring.rows)
+        counts[COUNT.starts] += 1
+        memory = self._new(view, e)
+        learner = self._learner(e)
+        if isinstance(learner, Machine):
+            n = min(how.searched, rounds, size)
+            found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
+            relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
+            learner.adopt(learner.view(memory), relevance, 1.0, how.forgetting)
+        self._put(view, e, memory)
+        weighing.leave(view.experts, e)
+        places.status[e] = CATCHING_UP
+        places.born[e] = rounds
+        places.next[e] = max(0, rounds - min(how.rows, size - 1))
+        places.mends[e] = 0
+        places.tracks[e] = int(how.forgetting > 0.0)
+        places.entry[e] = how.entry
+
+    def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
+        """Search with the last n rows, from none, from the quadratic one and from the leader's."""
+        if not self.relevance:
+            return None
+        slots = rings.last_slots(int(view.counts[COUNT.rounds]), n, len(view.ring.rows))
+        X, y, weights = (array[slots] for array in view.ring)
+        sample = relevances.sample_of(X, y, weights, min(m, n // 2), self._rule.experts.classifies)
+        leader = self.leader(view)
+        learner = self._learner(leader)
+        known = learner.view(self.memory_of(view, leader)).map.relevance
+        candidates = [known] if np.ptp(known) > 0.0 else []
+        return relevances.search(RELEVANCE, sample, candidates, SEARCH_ROUNDS).relevance
+
+    def leader(self, view: OverTimeState) -> int:
+        """Return the place of the learner of the largest weight for the next row."""
+        return int(np.argmax(view.experts.weights[NEXT, : self.experts]))
+
+
+def _ends(arrays: Sequence[Any]) -> Counter:
+    """Return where arrays begin that are stored one after the other, and where the last ends."""
+    return np.cumsum([0, *map(len, arrays)])

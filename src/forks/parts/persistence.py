@@ -1,0 +1,97 @@
+"""What the last labels say by themselves: the label repeats, the residual lasts; and base rates.
+
+For classes, the label of the last row whose label is known is repeated, with the probability that
+this has been right recently; in regression it is the last target. `delay` is the number of rows
+between: with labels that come n rows late, row t is compared with row t - 1 - n.
+
+In regression the residual e of the last known row corrects the answer: f + r e, with
+r = sum e_t e_{t-1-delay} / sum e_{t-1-delay}^2, between 0 and 1, both sums forgotten at `keep` a
+round.
+
+The base rates are the means of the targets over all rounds: what is known of rows of which nothing
+else is.
+"""
+
+from typing import Annotated, NamedTuple
+
+from forks.engine import Limit, Matrix, Vector, njit
+
+REPEATS = 0  # what `levels` holds: how often the label was repeated
+
+
+class PersistenceRule(NamedTuple):
+    """Constants."""
+
+    classifies: bool
+    memory: float = 500.0  # rounds, of the rate of repeats
+    keep: float = 0.999
+    sure: float = 0.005
+
+
+class Persistence(NamedTuple):
+    """What is known of the last labels; a ring of `size` rows."""
+
+    residuals: Annotated[Matrix, "size", "outputs"]
+    sums: Annotated[Matrix, "outputs", 2]  # of e_t e_{t-1-delay}, and of e_{t-1-delay}^2
+    base: Annotated[Vector, "outputs"]
+    levels: Annotated[Vector, 1]
+
+
+def persistence_limits(persistence: Persistence) -> list[Limit]:
+    """Return the bounds of what may be stored."""
+    return [Limit("rate of repeats", persistence.levels, 0.0, 1.0)]
+
+
+@njit
+def write_last(rule, persistence, ring, known, out):
+    """Write the answer that repeats the label of round `known`, counted from 0; 0 if none is."""
+    n = out.shape[0]
+    slot = known % ring.targets.shape[0]
+    if not rule.classifies:
+        for o in range(n):
+            out[o] = ring.targets[slot, o] if known >= 0 else persistence.base[o]
+        return
+    q = min(max(persistence.levels[REPEATS], rule.sure), 1.0 - rule.sure)
+    if known < 0:
+        q = 0.5 if n == 1 else 1.0 / n
+    other = 1.0 - q if n == 1 else (1.0 - q) / (n - 1)
+    for o in range(n):
+        out[o] = 2.0 * (q if ring.targets[slot, o] > 0.0 else other) - 1.0
+
+
+@njit
+def write_base(rule, persistence, out):
+    """Write the base rates as an answer."""
+    for o in range(out.shape[0]):
+        out[o] = persistence.base[o]
+
+
+@njit
+def correction(persistence, known, o):
+    """Return what the last known residual adds to the answer of output o; for regression."""
+    if known < 0 or not persistence.sums[o, 1] > 0.0:
+        return 0.0
+    r = min(max(persistence.sums[o, 0] / persistence.sums[o, 1], 0.0), 1.0)
+    return r * persistence.residuals[known % persistence.residuals.shape[0], o]
+
+
+@njit
+def observe(rule, persistence, ring, t, known, y, answers):
+    """Learn from the targets y of round t; `answers` are those of the mixture, uncorrected."""
+    n, size = y.shape[0], persistence.residuals.shape[0]
+    same = known >= 0
+    for o in range(n):
+        persistence.base[o] += (y[o] - persistence.base[o]) / (t + 1)
+        if known >= 0:
+            same = same and (ring.targets[known % size, o] > 0.0) == (y[o] > 0.0)
+        residual = y[o] - answers[o]
+        if known >= 0 and not rule.classifies:
+            before = persistence.residuals[known % size, o]
+            sums = persistence.sums[o]
+            sums[0] = rule.keep * sums[0] + residual * before
+            sums[1] = rule.keep * sums[1] + before * before
+        persistence.residuals[t % size, o] = residual
+    if known >= 0:
+        rate = persistence.levels[REPEATS]
+        counted = min(t, rule.memory)
+        persistence.levels[REPEATS] = rate + ((1.0 if same else 0.0) - rate) / counted

@@ -1,0 +1,188 @@
+"""Which features matter: from the slopes of a small kernel machine, and accepted where it wins.
+
+Rows are scaled to z. A ridge regression f with a Gaussian kernel on m of the rows, a linear part
+and a bias is fitted to three quarters of them, with features multiplied by their relevance r. The
+mean squared slope along each scaled feature, g_j = mean (df / dz_j)^2, gives the next relevance,
+
+    r_j <- r_j sqrt(rho g_j / mean(g) + 1 - rho),   rho = n / (n + `doubt` d),
+
+brought to a mean square of one. A feature that does not change the score shrinks from fit to fit,
+one that matters grows: the diagonal of the average gradient outer product. What n rows cannot tell
+from chance is held back by rho.
+
+A feature that matters only jointly with another has small slopes while both are drowned by many
+that do not matter. So the search has a second start: the mean squared slopes of the quadratic
+function b'z + z'B z / 2 that independent normal features would give, b_j = mean y z_j and
+B_jk = mean y z_j z_k, less what chance adds to them (`quadratic_slopes`).
+
+Every fit is judged by its loss (squared hinge for classes, squared error for numbers) on the
+quarter that it has not seen, and of all relevances that were tried the best one is taken: none at
+all is among them, and keeps its place unless another is `margin` better.
+
+References: Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in neural
+networks and backpropagation-free machine learning models", Science 383, 2024.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from forks.engine import Matrix, Vector
+from forks.features.scaling import apply_scale, fit_scale
+from forks.linalg import spd
+
+_ROUNDING = 1e-10  # in each row's part of a sum
+
+
+class RelevanceRule(NamedTuple):
+    """Constants of the search."""
+
+    alphas: tuple[float, ...] = (0.1, 1.0, 10.0)  # priors of the ridge regression
+    doubt: float = 5.0
+    margin: float = 0.01
+    widest: int = 64  # features: beyond, the regression has no linear part
+    steepest: int = 500  # rows whose slopes are looked at
+    widest_quadratic: int = 256  # features: beyond, there is no second start
+
+
+class Sample(NamedTuple):
+    """Rows to search with."""
+
+    Z: Matrix  # (n, d)  scaled
+    y: Matrix  # (n, n_outputs)  of mean 0 in regression
+    weights: Vector
+    held: np.ndarray  # (n,)  is the row kept for judging?
+    landmarks: np.ndarray  # numbers of the rows that are landmarks
+    classifies: bool
+
+
+class Trial(NamedTuple):
+    """A relevance that was tried."""
+
+    loss: float
+    relevance: Vector
+    slopes: Vector  # mean squared ones along the features times their relevance
+
+
+def sample_of(X: Matrix, y: Matrix, weights: Vector, m: int, classifies: bool) -> Sample:
+    """Return rows, oldest first, in the form that fits need; m of them are landmarks."""
+    Z = apply_scale(fit_scale(X, weights), X).astype(np.float64)
+    held = np.arange(len(X)) % 4 == 3
+    trained = np.flatnonzero(~held)
+    spread = (np.arange(min(m, len(trained))) * len(trained)) // min(m, len(trained))
+    if not classifies:
+        y = y - y[trained].mean(axis=0)
+        y = y / (np.abs(y).max() or 1.0)
+    return Sample(Z, y.astype(np.float64), weights.astype(np.float64), held, trained[spread],
+                  classifies)  # fmt: skip
+
+
+def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
+    """Fit a machine with this relevance; return its loss on the rows held back, and its slopes."""
+    Z, y, weights, held, chosen, _ = sample
+    n, d = Z.shape
+    m = len(chosen)
+    Z = Z * relevance.astype(np.float64)
+    width = _median_distance(Z[chosen])
+    Z /= width
+    L = Z[chosen]
+    K = np.exp(-0.5 * _squared_distances(Z, L))
+    factor = width / math.sqrt(d)
+    linear = factor * Z if d <= rule.widest else Z[:, :0]
+    F = np.hstack([K, linear, np.ones((n, 1), np.float64)])
+    train = ~held
+    weighted = weights[train, None] * F[train]
+    gram = (weighted.T @ F[train]).astype(np.float64)
+    moment = (weighted.T @ y[train]).astype(np.float64)
+    prior = np.eye(len(gram))
+    prior[:m, :m] = K[chosen]
+    gram[np.diag_indices_from(gram)] += _ROUNDING * n
+    loss, theta = math.inf, np.zeros_like(moment)
+    for alpha in rule.alphas:
+        try:
+            solution = spd.solve(spd.factorise(gram + alpha * prior), moment)
+        except np.linalg.LinAlgError:
+            continue
+        error = _loss(sample, F[held] @ solution)
+        if error < loss:
+            loss, theta = error, solution
+    rows = slice(max(0, n - rule.steepest), n)
+    slopes = np.zeros(d)
+    for weights_of_output in theta.T.astype(np.float64):
+        A = K[rows] * weights_of_output[:m]
+        slope = A @ L - A.sum(axis=1)[:, None] * Z[rows]
+        if linear.shape[1] > 0:
+            slope += factor * weights_of_output[m:-1]
+        slopes += np.mean(slope.astype(np.float64) ** 2, axis=0)
+    return Trial(loss, relevance, slopes)
+
+
+def quadratic_slopes(sample: Sample) -> Vector:
+    """Return the mean squared slopes of the quadratic function, 0 where chance explains them."""
+    train = ~sample.held
+    Z, y = sample.Z[train], sample.y[train] * sample.weights[train, None]
+    n = len(Z)
+    slopes = np.zeros(Z.shape[1])
+    for column in (y - y.mean(axis=0)).T:
+        b, B = Z.T @ column / n, (Z.T * column) @ Z / n
+        variance = float(np.mean(column**2)) / n
+        B[np.diag_indices_from(B)] /= math.sqrt(2.0)  # squares of a normal variable vary more
+        slopes += b**2 - variance + np.sum(B**2 - variance, axis=1)
+    return np.maximum(slopes, 0.0)
+
+
+def next_relevance(rule: RelevanceRule, relevance: Vector, slopes: Vector, n: int) -> Vector:
+    """Return the relevance that slopes found with n rows lead to."""
+    mean = slopes.mean()
+    if not (mean > 0.0 and math.isfinite(mean)):
+        return relevance
+    rho = n / (n + rule.doubt * len(slopes))
+    return normalised(relevance * np.sqrt(rho * slopes / mean + 1.0 - rho))
+
+
+def normalised(relevance: Vector) -> Vector:
+    """Return a relevance whose mean square is one."""
+    return relevance / math.sqrt(float(np.mean(relevance**2)))
+
+
+def search(rule: RelevanceRule, sample: Sample, candidates: list[Vector], rounds: int) -> Trial:
+    """Try no relevance, that of the quadratic function and the candidates, and go on from the
+    best; return the winner.
+    """
+    n, d = sample.Z.shape
+    none = np.ones(d)
+    if d <= rule.widest_quadratic:
+        candidates = [next_relevance(rule, none, quadratic_slopes(sample), n), *candidates]
+    trials = [tried(rule, sample, relevance) for relevance in [none, *candidates]]
+    trial = min(trials, key=lambda trial: trial.loss)
+    for _ in range(rounds):
+        relevance = next_relevance(rule, trial.relevance, trial.slopes, n)
+        trial = tried(rule, sample, relevance)
+        trials.append(trial)
+    return winner(rule, trials)
+
+
+def winner(rule: RelevanceRule, trials: list[Trial]) -> Trial:
+    """Return the trial of the smallest loss, or the first one if none is clearly better."""
+    best = min(trials, key=lambda trial: trial.loss)
+    return best if best.loss < (1.0 - rule.margin) * trials[0].loss else trials[0]
+
+
+def _loss(sample: Sample, f: Matrix) -> float:
+    y, weights = sample.y[sample.held], sample.weights[sample.held]
+    error = np.maximum(1.0 - y * f, 0.0) if sample.classifies else y - f
+    total = float(weights.sum())
+    return float((weights[:, None] * error**2).sum()) / total if total > 0.0 else math.inf
+
+
+def _squared_distances(Z: Matrix, L: Matrix) -> Matrix:
+    squares = np.einsum("ij,ij->i", Z, Z)[:, None] + np.einsum("ij,ij->i", L, L)
+    squares -= 2.0 * (Z @ L.T)
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def _median_distance(L: Matrix) -> float:
+    squares = _squared_distances(L, L)
+    pairs = squares[np.tri(len(L), k=-1, dtype=bool)]
+    return math.sqrt(float(np.median(pairs)) or float(pairs.mean()) or 1.0)
