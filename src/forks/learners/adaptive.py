@@ -7,7 +7,8 @@ It is the `forks.learners.machine` with two more parts:
     mistake -> watch (parts.watch) -> start again from the last rows (parts.ring)
 
 **Learn and follow.** For classes a follower that makes every example right at once stands beside
-theta. The one of more weight gives the answer. If the stream changes all the time, or repeats
+theta. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
+stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `sure` away from 0 and 1. If the stream changes all the time, or repeats
 itself, the follower takes over within some rounds, and the price on other streams is small.
 
 **Start again when the concept has changed.** The watch sees the mistakes of theta: with several
@@ -16,6 +17,7 @@ slope is above its recent mean. After an alarm the learner starts anew from the 
 change, at most the buffer.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -39,7 +41,6 @@ from forks.learners.machine import (
     Machine,
     MachineCount,
     learn,
-    probability,
 )
 from forks.linalg.vectors import dot
 from forks.losses import Loss, slope
@@ -121,7 +122,13 @@ class Adaptive(Machine):
         """Return the rules of the parts, and what the loss is for."""
         derived = super().derived()
         follow = self.follow and derived["classifies"]
-        return {**derived, "page": watch.PageRule(), "follow": follow}
+        probabilistic = getattr(self.loss, "probabilistic", False)
+        return {
+            **derived,
+            "page": watch.PageRule(),
+            "follow": follow,
+            "probabilistic": probabilistic,
+        }
 
     def begin(self, view: AdaptiveState, rng: np.random.Generator) -> None:
         """Begin with the prior alone, and little trust in the follower; nothing is drawn."""
@@ -140,6 +147,12 @@ class Adaptive(Machine):
             *followers.follower_limits(view.follower),
             *watch.watch_limits(self._rule.page, view.watch, rounds),
         ]
+
+    def probability(self, scores: Matrix) -> Matrix | None:
+        """Return the probabilities of +1: scores are 2 p - 1."""
+        if not self._rule.classifies:
+            return None
+        return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
 
     def handle(self, view: AdaptiveState, x: Vector) -> None:
         """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
@@ -221,11 +234,18 @@ def _answer(rule, state, work, out):
             g = finite_or_zero(dot(state.follower.v[o], work.centred, W))
             work.second[o] = g
             leading = f if state.follower.trust[o, 0] >= 0.5 else g
-            out[o] = 2.0 * probability(rule, leading) - 1.0
+            out[o] = 2.0 * _probability(rule, leading) - 1.0
         elif rule.classifies:
-            out[o] = 2.0 * probability(rule, f) - 1.0
+            out[o] = 2.0 * _probability(rule, f) - 1.0
         else:
             out[o] = finite_or_zero(targets.restored(state.targets, f))
+
+
+@njit
+def _probability(rule, f):
+    """Return the probability of +1 that a score stands for."""
+    p = 0.5 + 0.5 * (math.tanh(0.5 * f) if rule.probabilistic else f)
+    return min(max(p, rule.sure), 1.0 - rule.sure)
 
 
 @njit

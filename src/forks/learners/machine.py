@@ -15,9 +15,6 @@ standard deviation 1 (`parts.targets`).
 round learn. After the buffer there is an event each time the number of rounds has doubled, which
 brings the tolerance of the gate and the prior up to date.
 
-**The answer** for classes is 2 p - 1, where p is the probability that the score stands for (the
-logistic function of a log-odds, else (1 + f) / 2), kept `sure` away from 0 and 1.
-
 **What it may be given.** A relevance for each feature, a width for the kernel, and a rate of
 forgetting, all before its first row (`adopt`).
 
@@ -100,8 +97,6 @@ class MachineRule(NamedTuple):
     loss: Loss
     gate: GateRule
     classifies: bool
-    probabilistic: bool  # is the score a log-odds?
-    sure: float = 0.01
     most_refused: int = 16
 
 
@@ -166,7 +161,6 @@ class Machine(Learner):
         return {
             "gate": GateRule(classifies, bool(self.robust), reference),
             "classifies": classifies,
-            "probabilistic": getattr(self.loss, "probabilistic", False),
         }
 
     @cached_property
@@ -245,12 +239,6 @@ class Machine(Learner):
     def stored_points(self, memory: Memory) -> int:
         """Count the rows in the buffer; the landmarks were such rows."""
         return int(min(self.view(memory).counts[COUNT.rounds], self.buffer))
-
-    def probability(self, scores: Matrix) -> Matrix | None:
-        """Return the probabilities of +1: scores are 2 p - 1."""
-        if not self._rule.classifies:
-            return None
-        return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
 
     # ---- events ------------------------------------------------------------------------------
 
@@ -359,17 +347,7 @@ def _answer(rule, state, work, out):
     for o in range(out.shape[0]):
         f = finite_or_zero(dot(state.newton.theta[o], work.psi, W))
         work.f[o] = f
-        if rule.classifies:
-            out[o] = 2.0 * probability(rule, f) - 1.0
-        else:
-            out[o] = finite_or_zero(targets.restored(state.targets, f))
-
-
-@njit
-def probability(rule, f):
-    """Return the probability of +1 that a score stands for."""
-    p = 0.5 + 0.5 * (math.tanh(0.5 * f) if rule.probabilistic else f)
-    return min(max(p, rule.sure), 1.0 - rule.sure)
+        out[o] = f if rule.classifies else finite_or_zero(targets.restored(state.targets, f))
 
 
 @njit

@@ -4,7 +4,6 @@ A round is played in stages, each of which an event may cut: the experts one aft
 mixture, those that catch up, and starts that are due.
 """
 
-import math
 from typing import Annotated, Any, NamedTuple
 
 from forks.engine import (
@@ -84,7 +83,6 @@ class OverTimeRule(NamedTuple):
     experts: ExpertsRule
     persistence: PersistenceRule
     page: PageRule
-    log_odds: bool  # are the scores of experts log-odds?
     restart: bool
     repeat: bool
     pace: int = 8
@@ -109,14 +107,6 @@ def _expert(rule, state, e):
     return attach(rule.learner, floats, ints)
 
 
-@njit
-def _as_probability(rule, answers):
-    """Bring a log-odds into the form 2 p - 1."""
-    if rule.log_odds:
-        for o in range(answers.shape[0]):
-            answers[o] = math.tanh(0.5 * answers[o])
-
-
 @score.register(OverTimeRule)
 def _score(rule, state, work, x, out):
     n = state.places.status.shape[0]
@@ -127,11 +117,10 @@ def _score(rule, state, work, x, out):
             expert = _expert(rule, state, e)
             scratch = workspace(rule.learner, expert, work.expert)
             score(rule.learner, expert, scratch, x, work.answers[e])
-            _as_probability(rule, work.answers[e])
     known = state.counts[COUNT.rounds] - 1
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[n])
     lasting.write_base(rule.persistence, state.persistence, work.answers[n + 1])
-    weighing.write_predictions(rule.experts, state.experts.weights, work.answers, work.p)
+    weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
     weighing.mix(rule.experts, weights, work.p, out)
     if rule.ahead and rule.repeat and not rule.experts.classifies:
         for o in range(out.shape[0]):
@@ -148,7 +137,6 @@ def _step(rule, state, work, x, y, weight, out):
             if not _play(rule, state, work, e, x, y, weight, state.experts.answers[e]):
                 counts[COUNT.stage] = e
                 return
-            _as_probability(rule, state.experts.answers[e])
         counts[COUNT.stage] = e + 1
     if counts[COUNT.stage] == n:
         _mix_and_weigh(rule, state, work, x, y, weight, out)
@@ -189,7 +177,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     known = t - 1 - counts[COUNT.delay]
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, experts.answers[n])
     lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
-    weighing.write_predictions(rule.experts, experts.weights, experts.answers, work.p)
+    weighing.write_predictions(rule.experts, experts, experts.answers, work.p)
     weighing.mix(rule.experts, experts.weights[NEXT], work.p, out)
     error = 0.0
     for o in range(out.shape[0]):

@@ -4,8 +4,8 @@ No single machine is right for a stream that changes: what it was started with (
 features, which of them matter, its landmarks) grows old, and how much of the past it should keep is
 not known. So there are several, each on a map of its own made from recent rows:
 
-- two *long* ones, a champion and a challenger. When the number of rounds has doubled, the one of
-  less weight makes room for a new challenger, started on as many rows as are kept;
+- two *long* ones, a champion and a challenger. When the number of rounds has doubled, the loser
+  makes room for a new challenger, started on as many rows as are kept;
 - *recent* ones, started in turn on the last 250 rows, forgetting at the rate 1 / 200, and on the
   last 500, forgetting nothing. A new one takes the place of the one of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
@@ -67,6 +67,7 @@ from forks.parts import persistence as lasting
 from forks.parts import relevance as relevances
 from forks.parts import ring as rings
 from forks.parts import watch as watching
+from forks.parts.calibration import begin_line
 from forks.parts.experts import NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
 from forks.parts.relevance import RelevanceRule
@@ -89,8 +90,10 @@ class Start(NamedTuple):
     entry: float = math.exp(-4.0)
 
 
-TRACKER, RECENT = Start(250, 0.005), Start(500)
+KINDS = (Start(250, 0.005), Start(500), Start(1000, 0.001), Start(500))
 SEARCH_ROUNDS = 2
+MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
+CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
 FIRST, LONGEST, WORTH = 250, 4000, 0.05
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
@@ -163,14 +166,11 @@ class OverTime(Learner):
     def derived(self) -> dict[str, Any]:
         """Return the rules of the parts and of the experts."""
         classifies = self.tasks != ("regression",)
-        loss = getattr(self.learner, "loss", None)
         return {
             "learner": self.learner.rule(),
             "experts": ExpertsRule(classifies),
             "persistence": PersistenceRule(classifies),
             "page": PAGE,
-            "log_odds": getattr(loss, "probabilistic", False)
-            and not isinstance(self.learner, Machine),
         }
 
     @cached_property
@@ -221,6 +221,7 @@ class OverTime(Learner):
         view.places.floats[:], view.places.ints[:] = floats, ints
         for e, memory in enumerate(memories):
             self._put(view, e, memory)
+            self._begin_line(view, e)
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Return the memory for rows with more features, which were 0 in all rows so far."""
@@ -334,14 +335,22 @@ class OverTime(Learner):
             counts[COUNT.period] = FIRST
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
-            e = int(np.argmin(view.experts.weights[NEXT, :LONG]))
-            self._start(view, e, Start(len(view.ring.rows), 0.0, 1000, 150))
+            self._start(view, self._loser(view), Start(len(view.ring.rows), 0.0, 1000, 150))
             counts[COUNT.challenge] = 2 * rounds
         else:
             self._adapt_period(view, rounds)
-            kind = (TRACKER, RECENT)[int(counts[COUNT.starts]) % 2]
+            kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
             self._start(view, self._place(view, LONG), kind)
             counts[COUNT.due] = rounds + counts[COUNT.period]
+
+    def _loser(self, view: OverTimeState) -> int:
+        """Return which long expert makes room: the younger, unless it is clearly the better.
+
+        What the older one has learned over time cannot be had again, so a close call is its.
+        """
+        old, young = np.argsort(view.places.born[:LONG], kind="stable")
+        weights = view.experts.weights[SETTLED]
+        return int(old if weights[young] > CLEARLY * weights[old] else young)
 
     def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
         counts, places = view.counts, view.places
@@ -376,12 +385,19 @@ class OverTime(Learner):
             learner.adopt(learner.view(memory), relevance, 1.0, how.forgetting)
         self._put(view, e, memory)
         weighing.leave(view.experts, e)
+        self._begin_line(view, e)
         places.status[e] = CATCHING_UP
         places.born[e] = rounds
         places.next[e] = max(0, rounds - min(how.rows, size - 1))
         places.mends[e] = 0
         places.tracks[e] = int(how.forgetting > 0.0)
         places.entry[e] = how.entry
+
+    def _begin_line(self, view: OverTimeState, e: int) -> None:
+        """Begin with what the scores of the loss stand for: log-odds, or margins."""
+        log_odds = getattr(getattr(self.learner, "loss", None), "probabilistic", False)
+        rule = self._rule.experts.calibration
+        begin_line(rule, view.experts.calibration, e, 1.0 if log_odds else MARGIN)
 
     def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
         """Search with the last n rows, from none, from the quadratic one and from the leader's."""

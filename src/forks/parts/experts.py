@@ -1,7 +1,7 @@
 """Weights of experts, for two questions: what comes next, and what of rows without labels.
 
-For classes an expert's answer 2 q - 1 stands for a probability of each class, q_e; the mixture is
-sum_e w_e q_e, and the weights follow Bayes' rule with a fixed share:
+For classes an expert's scores stand for a probability q_e of each class (`parts.calibration`, a
+line for each expert); the mixture is sum_e w_e q_e, and the weights follow Bayes' rule with a fixed share:
 
     w_e <- w_e q_e(y) / sum_i w_i q_i(y),   w_e <- (1 - s) w_e + s / E.
 
@@ -23,6 +23,13 @@ import math
 from typing import Annotated, NamedTuple
 
 from forks.engine import Limit, Matrix, Vector, finite, njit
+from forks.parts.calibration import (
+    Calibration,
+    CalibrationRule,
+    calibrate,
+    calibration_limits,
+    write_calibrated,
+)
 
 NEXT, SETTLED = 0, 1  # the two questions: rows of `shares`
 VARIANCE, COUNTED, HEAVIEST = 0, 1, 2  # what `levels` holds
@@ -32,9 +39,11 @@ class ExpertsRule(NamedTuple):
     """Constants of the weights."""
 
     classifies: bool
+    calibration: CalibrationRule = CalibrationRule()
     share: float = 0.001
     settled_share: float = 2e-5
-    sure: float = 0.005  # probabilities stay so far from 0 and 1
+    sure: float = 0.005  # probabilities of the last label stay so far from 0 and 1
+    doubt: float = 0.02  # least likelihood that counts: labels may be wrong
     farthest: float = 16.0
     memory: float = 1000.0  # rounds, of the mean squared error
 
@@ -44,6 +53,7 @@ class Experts(NamedTuple):
 
     weights: Annotated[Matrix, 2, "experts"]  # for each question; 0 for an expert without a say
     answers: Annotated[Matrix, "experts", "outputs"]  # the last ones, before their row was learned
+    calibration: Annotated[Calibration, "scorers = experts"]
     levels: Annotated[Vector, 3]  # mean squared error, its count; largest weight of a row
 
 
@@ -53,6 +63,7 @@ def experts_limits(experts: Experts) -> list[Limit]:
         Limit("weights of experts", experts.weights, 0.0, 1.0),
         Limit("largest weight of experts", experts.weights.max(axis=1), 1e-6, 1.0),
         Limit("levels of the experts", experts.levels, 0.0, math.inf),
+        *calibration_limits(experts.calibration),
     ]
 
 
@@ -79,11 +90,17 @@ def enter(experts, e, factor, settled):
 
 
 @njit
-def write_predictions(rule, weights, answers, p):
-    """Write what the answers of the experts with a weight stand for: probabilities of classes."""
-    n = p.shape[1]
+def write_predictions(rule, experts, answers, p):
+    """Write what the answers of the experts with a weight stand for: probabilities of classes.
+
+    The last two rows of answers have the form 2 p - 1, the others are scores.
+    """
+    n, learners = p.shape[1], p.shape[0] - 2
     for e in range(p.shape[0]):
-        if weights[NEXT, e] > 0.0 or weights[SETTLED, e] > 0.0:
+        if experts.weights[NEXT, e] > 0.0 or experts.weights[SETTLED, e] > 0.0:
+            if rule.classifies and e < learners:
+                write_calibrated(rule.calibration, experts.calibration.lines[e], answers[e], p[e])
+                continue
             total = 0.0
             for o in range(n):
                 p[e, o] = answers[e, o]
@@ -141,7 +158,7 @@ def weigh(rule, experts, p, y, weight, error):
         total, counted = 0.0, 0
         for e in range(n):
             if weights[e] > 0.0:
-                likelihood = _likelihood(rule, experts, p, e, y)
+                likelihood = max(_likelihood(rule, experts, p, e, y), rule.doubt)
                 if power != 1.0:
                     likelihood = likelihood**power
                 weights[e] *= likelihood
@@ -151,6 +168,11 @@ def weigh(rule, experts, p, y, weight, error):
         for e in range(n):
             if weights[e] > 0.0:
                 weights[e] = (1.0 - share) * weights[e] / total + share / counted
+    if rule.classifies:
+        for e in range(n - 2):
+            if experts.weights[NEXT, e] > 0.0:
+                line = experts.calibration.lines[e]
+                calibrate(rule.calibration, line, experts.answers[e], p[e], y, power)
     if finite(error):
         levels[COUNTED] = min(levels[COUNTED] + 1.0, rule.memory)
         held = error

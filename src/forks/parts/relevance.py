@@ -17,7 +17,8 @@ B_jk = mean y z_j z_k, less what chance adds to them (`quadratic_slopes`).
 
 Every fit is judged by its loss (squared hinge for classes, squared error for numbers) on the
 quarter that it has not seen, and of all relevances that were tried the best one is taken: none at
-all is among them, and keeps its place unless another is `margin` better.
+all is among them, and keeps its place unless the gain, row by row, is above `margin` standard
+errors.
 
 References: Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in neural
 networks and backpropagation-free machine learning models", Science 383, 2024.
@@ -40,7 +41,7 @@ class RelevanceRule(NamedTuple):
 
     alphas: tuple[float, ...] = (0.1, 1.0, 10.0)  # priors of the ridge regression
     doubt: float = 5.0
-    margin: float = 0.01
+    margin: float = 2.0  # standard errors
     widest: int = 64  # features: beyond, the regression has no linear part
     steepest: int = 500  # rows whose slopes are looked at
     widest_quadratic: int = 256  # features: beyond, there is no second start
@@ -61,6 +62,7 @@ class Trial(NamedTuple):
     """A relevance that was tried."""
 
     loss: float
+    losses: Vector  # of each row held back
     relevance: Vector
     slopes: Vector  # mean squared ones along the features times their relevance
 
@@ -98,15 +100,15 @@ def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
     prior = np.eye(len(gram))
     prior[:m, :m] = K[chosen]
     gram[np.diag_indices_from(gram)] += _ROUNDING * n
-    loss, theta = math.inf, np.zeros_like(moment)
+    loss, losses, theta = math.inf, np.zeros(int(held.sum())), np.zeros_like(moment)
     for alpha in rule.alphas:
         try:
             solution = spd.solve(spd.factorise(gram + alpha * prior), moment)
         except np.linalg.LinAlgError:
             continue
-        error = _loss(sample, F[held] @ solution)
-        if error < loss:
-            loss, theta = error, solution
+        errors = _losses(sample, F[held] @ solution)
+        if errors.mean() < loss:
+            loss, losses, theta = float(errors.mean()), errors, solution
     rows = slice(max(0, n - rule.steepest), n)
     slopes = np.zeros(d)
     for weights_of_output in theta.T.astype(np.float64):
@@ -115,7 +117,7 @@ def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
         if linear.shape[1] > 0:
             slope += factor * weights_of_output[m:-1]
         slopes += np.mean(slope.astype(np.float64) ** 2, axis=0)
-    return Trial(loss, relevance, slopes)
+    return Trial(loss, losses, relevance, slopes)
 
 
 def quadratic_slopes(sample: Sample) -> Vector:
@@ -165,15 +167,16 @@ def search(rule: RelevanceRule, sample: Sample, candidates: list[Vector], rounds
 
 def winner(rule: RelevanceRule, trials: list[Trial]) -> Trial:
     """Return the trial of the smallest loss, or the first one if none is clearly better."""
-    best = min(trials, key=lambda trial: trial.loss)
-    return best if best.loss < (1.0 - rule.margin) * trials[0].loss else trials[0]
+    first, best = trials[0], min(trials, key=lambda trial: trial.loss)
+    gain = first.losses - best.losses
+    doubt = rule.margin * float(gain.std()) / math.sqrt(max(1, len(gain)))
+    return best if first.loss == math.inf or gain.mean() > doubt else first
 
 
-def _loss(sample: Sample, f: Matrix) -> float:
+def _losses(sample: Sample, f: Matrix) -> Vector:
     y, weights = sample.y[sample.held], sample.weights[sample.held]
     error = np.maximum(1.0 - y * f, 0.0) if sample.classifies else y - f
-    total = float(weights.sum())
-    return float((weights[:, None] * error**2).sum()) / total if total > 0.0 else math.inf
+    return weights * np.sum(error**2, axis=1)
 
 
 def _squared_distances(Z: Matrix, L: Matrix) -> Matrix:
