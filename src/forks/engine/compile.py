@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 import numba
 
+from forks.engine.inlined import INLINED
+
 _LARGEST_FLOAT = sys.float_info.max
 _PACKAGE = Path(__file__).parents[1]
 # Rooms whose code is compiled into that of others; the rest only calls them from Python.
@@ -39,7 +41,7 @@ def njit(function: Function) -> Function:
 
     numba would let Python call such a function once it is compiled, and crash the interpreter.
     """
-    compiled = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    compiled = numba.njit(**OPTIONS, **INLINED)(function)
     if JIT:
 
         def refuse(*arguments: Any, **options: Any) -> None:
