@@ -150,14 +150,18 @@ def absolute(typing_context, a):
 
 @intrinsic
 def total(typing_context, a):
-    """Sum of the eight numbers."""
+    """Sum of the eight numbers.
+
+    By halves, written out: LLVM's own reduction is rounded as the code around it asks for.
+    """
 
     def code(context, builder, signature, arguments):
-        kind = ir.FunctionType(_double, [_double, _vector])
-        name = f"llvm.vector.reduce.fadd.v{LANES}f64"
-        function = cgutils.get_or_insert_function(builder.module, kind, name)
-        start = ir.Constant(_double, -0.0)
-        return builder.call(function, [start, arguments[0]], fastmath=("reassoc",))
+        (sums,) = arguments
+        for half in (4, 2, 1):
+            lanes = [half + k if k < half else k for k in range(LANES)]
+            upper = _shuffled(builder, sums, sums, lanes)
+            sums = builder.fadd(sums, upper)
+        return builder.extract_element(sums, ir.Constant(ir.IntType(32), 0))
 
     return types.float64(_block), code
 

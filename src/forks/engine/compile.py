@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from forks.engine.inlined import INLINED
+from forks.engine.inlined import INNER
 
 _LARGEST_FLOAT = sys.float_info.max
 _PACKAGE = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ def njit(function: Function) -> Function:
 
     numba would let Python call such a function once it is compiled, and crash the interpreter.
     """
-    compiled = numba.njit(**OPTIONS, **INLINED)(function)
+    compiled = numba.njit(**OPTIONS, **INNER)(function)
     if JIT:
 
         def refuse(*arguments: Any, **options: Any) -> None:

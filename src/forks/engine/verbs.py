@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import overload
 
 from forks.engine.compile import OPTIONS, Function
-from forks.engine.inlined import INLINED
+from forks.engine.inlined import BODY
 
 
 def jit_dispatch(declaration: Callable[..., Any]) -> Any:
@@ -35,7 +35,7 @@ def jit_dispatch(declaration: Callable[..., Any]) -> Any:
             raise TypeError(f"{name}() knows no {type(head).__name__!r}")
         return body(head, *rest)
 
-    @overload(verb, strict=False, jit_options=OPTIONS | INLINED)  # called from compiled code
+    @overload(verb, strict=False, jit_options=OPTIONS | BODY)  # called from compiled code
     def _choose(head, *rest):
         # The body itself, not a function that calls it: each layer would be optimised again.
         return body_of(getattr(head, "instance_class", type(None)))
@@ -65,7 +65,7 @@ def by_form(dense: Any, sparse: Any) -> Any:
     def verb(x: Any, *rest: Any) -> Any:
         return (sparse if is_sparse(x) else dense)(x, *rest)
 
-    @overload(verb, strict=False, jit_options=OPTIONS | INLINED)
+    @overload(verb, strict=False, jit_options=OPTIONS | BODY)
     def _choose(x, *rest):
         return sparse if is_sparse(x) else dense
 
