@@ -15,9 +15,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 from forks.engine.axes import Array, arrays_of, fields_of, lengths_of, shapes_of
 from forks.engine.compile import JIT
@@ -147,7 +148,7 @@ def _arrays(view: Any) -> Iterator[Any]:
 
 
 _SLICE = "{flat}[{start} : {start} + {size}].reshape({shape})"
-_POINTER = "carray(address({flat}, {start}), {shape})" if JIT else _SLICE
+_POINTER = "view({flat}, {start}, {shape})" if JIT else _SLICE
 
 
 @cache
@@ -161,7 +162,7 @@ def compiled_viewer(state_class: type) -> Callable[..., Any]:
     """Make the body (rule, floats, ints) -> state of `attach`, for compiled code.
 
     The class may be the first field of the one that was allocated: its arrays come first. The
-    views are made from addresses (`numba.carray`): slices and reshapes with their checks and
+    views are made from addresses (`view`): slices and reshapes with their checks and
     reference counts take seconds to compile.
     """
     return _attach(state_class, _POINTER)
@@ -229,18 +230,33 @@ def _written_out(cls: type, views: Iterator[str], namespace: dict[str, Any]) -> 
 
 def _function(head: str, lines: list[str], namespace: dict[str, Any]) -> Callable[..., Any]:
     source = "".join([f"def {head}:\n", *(f"    {line}\n" for line in lines)])
-    namespace |= {"carray": carray, "address": address}
+    namespace["view"] = view
     exec(compile(source, f"<{head}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[head.partition("(")[0]]
     return function
 
 
 @intrinsic
-def address(typing_context, flat, start):
-    """Pointer to flat[start], for `numba.carray`: a view without reference counts."""
+def view(typing_context, flat, start, shape):
+    """The C-ordered array of this shape that starts at flat[start], without reference counts."""
+    made = types.Array(flat.dtype, len(shape), "C")
 
-    def pointer(context, builder, signature, arguments):
-        array = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])
-        return builder.gep(array.data, [arguments[1]])
+    def code(context, builder, signature, arguments):
+        source = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])
+        lengths = cgutils.unpack_tuple(builder, arguments[2])
+        itemsize = cgutils.intp_t(flat.dtype.bitwidth // 8)
+        strides = [itemsize]
+        for length in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], length))
+        array = make_array(made)(context, builder)
+        populate_array(
+            array,
+            data=builder.gep(source.data, [arguments[1]]),
+            shape=lengths,
+            strides=strides,
+            itemsize=itemsize,
+            meminfo=None,
+        )
+        return array._getvalue()
 
-    return types.CPointer(flat.dtype)(flat, types.int64), pointer
+    return made(flat, types.int64, shape), code

@@ -3,10 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray
 
 from forks.engine.compile import JIT
-from forks.engine.memory import address
+from forks.engine.memory import view
 from forks.engine.types import Vector
 from forks.engine.verbs import by_form, is_sparse
 
@@ -27,14 +26,14 @@ class SparseRow(NamedTuple):
 
 
 def _borrowed_dense(X):
-    return carray(address(X, 0), X.shape)
+    return view(X, 0, X.shape)
 
 
 def _borrowed_sparse(X):
     return SparseRows(
-        carray(address(X.values, 0), X.values.shape),
-        carray(address(X.features, 0), X.features.shape),
-        carray(address(X.starts, 0), X.starts.shape),
+        view(X.values, 0, X.values.shape),
+        view(X.features, 0, X.features.shape),
+        view(X.starts, 0, X.starts.shape),
     )
 
 
