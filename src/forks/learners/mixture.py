@@ -22,6 +22,8 @@ from forks.parts import experts as weighing
 from forks.parts import persistence as lasting
 from forks.parts import ring as rings
 from forks.parts import watch as watching
+from forks.parts.calibration import Calibration, calibrate, write_calibrated, write_log_odds
+from forks.parts.conformal import Conformal, ConformalRule, observe_class, observe_residual
 from forks.parts.experts import NEXT, SETTLED, Experts, ExpertsRule
 from forks.parts.persistence import Persistence, PersistenceRule
 from forks.parts.watch import PageRule
@@ -67,6 +69,9 @@ class OverTimeState(NamedTuple):
     counts: Annotated[Counter, len(OverTimeCount._fields)]
     places: Places
     experts: Annotated[Experts, "experts = experts + 2"]
+    calibration: Annotated[Calibration, "scorers = 2"]  # of the mixtures for both questions
+    next: Conformal
+    settled: Conformal
     persistence: Annotated[Persistence, "size = window"]
     watch: Annotated[watching.Watch, "size = 1000"]
     ring: Annotated[rings.Ring, "size = window"]
@@ -82,6 +87,7 @@ class OverTimeRule(NamedTuple):
     learner: Any  # the rule of the experts
     experts: ExpertsRule
     persistence: PersistenceRule
+    conformal: ConformalRule
     page: PageRule
     restart: bool
     repeat: bool
@@ -94,7 +100,9 @@ class OverTimeWork(NamedTuple):
 
     answers: Annotated[Matrix, "experts + 2", "outputs"]
     p: Annotated[Matrix, "experts + 2", "outputs"]
-    mixed: Annotated[Vector, "outputs"]
+    mixed: Annotated[Vector, "outputs"]  # what the mixture says
+    f: Annotated[Vector, "outputs"]  # that as scores to be calibrated
+    q: Annotated[Vector, "outputs"]  # calibrated
     expert: Annotated[Vector, "scratch"]
 
 
@@ -121,10 +129,24 @@ def _score(rule, state, work, x, out):
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[n])
     lasting.write_base(rule.persistence, state.persistence, work.answers[n + 1])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    weighing.mix(rule.experts, weights, work.p, out)
-    if rule.ahead and rule.repeat and not rule.experts.classifies:
-        for o in range(out.shape[0]):
-            out[o] += lasting.correction(state.persistence, known, o)
+    _answer(rule, state, work, question, known, out)
+
+
+@njit
+def _answer(rule, state, work, question, known, out):
+    """Write the answer to a question: 2 p - 1 with calibrated probabilities, or a number."""
+    weighing.mix(rule.experts, state.experts.weights[question], work.p, work.mixed)
+    if rule.experts.classifies:
+        write_log_odds(work.mixed, work.f)
+        line = state.calibration.lines[question]
+        write_calibrated(rule.experts.calibration, line, work.f, work.q)
+    for o in range(out.shape[0]):
+        if rule.experts.classifies:
+            out[o] = 2.0 * work.q[o] - 1.0
+        else:
+            out[o] = work.mixed[o]
+            if question == NEXT and rule.repeat:
+                out[o] += lasting.correction(state.persistence, known, o)
 
 
 @step.register(OverTimeRule)
@@ -178,17 +200,18 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, experts.answers[n])
     lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
     weighing.write_predictions(rule.experts, experts, experts.answers, work.p)
-    weighing.mix(rule.experts, experts.weights[NEXT], work.p, out)
-    error = 0.0
-    for o in range(out.shape[0]):
-        work.mixed[o] = out[o]
-        if not rule.experts.classifies:
-            error += (out[o] - y[o]) ** 2
-            if rule.repeat:
-                out[o] += lasting.correction(state.persistence, known, o)
     if weight != 0.0:
+        _answer(rule, state, work, SETTLED, known, out)
+        _judge(rule, state, work, SETTLED, state.settled, y, out)
+    _answer(rule, state, work, NEXT, known, out)
+    if weight != 0.0:
+        _judge(rule, state, work, NEXT, state.next, y, out)
+        error = 0.0
+        if not rule.experts.classifies:
+            for o in range(out.shape[0]):
+                error += (work.mixed[o] - y[o]) ** 2
         if rule.restart:
-            wrong = _is_wrong(rule, state, y, work.mixed, error)
+            wrong = _is_wrong(rule, state, y, out, error)
             watching.observe(rule.page, state.watch, t, t + 1 - counts[COUNT.begun], wrong)
         weighing.weigh(rule.experts, experts, work.p, y, weight, error)
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
@@ -197,15 +220,34 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
 
 
 @njit
-def _is_wrong(rule, state, y, mixed, error):
+def _judge(rule, state, work, question, conformal, y, out):
+    """Learn from an answer: the calibration of probabilities, and the intervals."""
+    n = y.shape[0]
+    if not rule.experts.classifies:
+        if n == 1:
+            observe_residual(rule.conformal, conformal, y[0] - out[0])
+        return
+    p = 0.0
+    for o in range(n):
+        if n == 1:
+            p = work.q[0] if y[0] > 0.0 else 1.0 - work.q[0]
+        elif y[o] > 0.0:
+            p = work.q[o]
+    observe_class(rule.conformal, conformal, p)
+    line = state.calibration.lines[question]
+    calibrate(rule.experts.calibration, line, work.f, work.q, y, 1.0)
+
+
+@njit
+def _is_wrong(rule, state, y, out, error):
     """Return whether the mixture was wrong, or its error above the recent mean."""
     if not rule.experts.classifies:
         return error > state.experts.levels[weighing.VARIANCE]
     if y.shape[0] == 1:
-        return (mixed[0] >= 0.0) != (y[0] > 0.0)
+        return (out[0] >= 0.0) != (y[0] > 0.0)
     best = 0
     for o in range(1, y.shape[0]):
-        if mixed[o] > mixed[best]:
+        if out[o] > out[best]:
             best = o
     return y[best] < 0.0
 

@@ -67,7 +67,8 @@ from forks.parts import persistence as lasting
 from forks.parts import relevance as relevances
 from forks.parts import ring as rings
 from forks.parts import watch as watching
-from forks.parts.calibration import begin_line
+from forks.parts.calibration import begin_line, calibration_limits
+from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits
 from forks.parts.experts import NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
 from forks.parts.relevance import RelevanceRule
@@ -170,6 +171,7 @@ class OverTime(Learner):
             "learner": self.learner.rule(),
             "experts": ExpertsRule(classifies),
             "persistence": PersistenceRule(classifies),
+            "conformal": ConformalRule(classifies),
             "page": PAGE,
         }
 
@@ -214,6 +216,10 @@ class OverTime(Learner):
         counts[COUNT.challenge] = 2 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.99, 0.01) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
+        for question in (NEXT, SETTLED):
+            begin_line(self._rule.experts.calibration, view.calibration, question, 1.0)
+        for conformal in (view.next, view.settled):
+            begin_quantiles(self._rule.conformal, conformal)
 
     def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
         """Store the memories of all experts, one after the other."""
@@ -275,6 +281,9 @@ class OverTime(Learner):
             Limit("places of floats", places.floats - floats, 0, 0),
             Limit("places of integers", places.ints - ints, 0, 0),
             *weighing.experts_limits(view.experts),
+            *calibration_limits(view.calibration),
+            *conformal_limits(view.next),
+            *conformal_limits(view.settled),
             *lasting.persistence_limits(view.persistence),
             *watching.watch_limits(PAGE, view.watch, rounds),
         ]

@@ -25,7 +25,7 @@ class CalibrationRule(NamedTuple):
     """Constants of the calibration."""
 
     keep: float = 0.999
-    prior: float = 5.0  # rows that the begin counts for
+    prior: float = 400.0  # rows that the begin counts for
     least: float = 0.05  # of a
     largest: float = 30.0  # of |z|
     sure: float = 1e-4  # probabilities stay so far from 0 and 1
@@ -49,6 +49,16 @@ def calibration_limits(calibration: Calibration) -> list[Limit]:
 def begin_line(rule: CalibrationRule, calibration: Calibration, i: int, slope: float) -> None:
     """Begin with z = slope f."""
     calibration.lines[i] = (slope, 0.0, rule.prior / slope**2, 0.0, rule.prior / 4.0)
+
+
+@njit
+def write_log_odds(p, f):
+    """Write probabilities as scores: the log-odds of one, the logarithms of several."""
+    if p.shape[0] == 1:
+        f[0] = math.log(p[0]) - math.log(1.0 - p[0])
+    else:
+        for o in range(p.shape[0]):
+            f[o] = math.log(p[o])
 
 
 @njit

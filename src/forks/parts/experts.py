@@ -40,7 +40,7 @@ class ExpertsRule(NamedTuple):
 
     classifies: bool
     calibration: CalibrationRule = CalibrationRule()
-    share: float = 0.001
+    share: float = 0.0005
     settled_share: float = 2e-5
     sure: float = 0.005  # probabilities of the last label stay so far from 0 and 1
     doubt: float = 0.02  # least likelihood that counts: labels may be wrong
@@ -114,13 +114,13 @@ def write_predictions(rule, experts, answers, p):
 
 @njit
 def mix(rule, weights, p, out):
-    """Write the answer of the mixture, 2 p - 1 for classes."""
+    """Write the mixture: probabilities of classes, or numbers."""
     for o in range(out.shape[0]):
         total = 0.0
         for e in range(weights.shape[0]):
             if weights[e] > 0.0:
                 total += weights[e] * p[e, o]
-        out[o] = 2.0 * total - 1.0 if rule.classifies else total
+        out[o] = total
 
 
 @njit
