@@ -15,8 +15,8 @@ standard deviation 1 (`parts.targets`).
 round learn. After the buffer there is an event each time the number of rounds has doubled, which
 brings the tolerance of the gate and the prior up to date.
 
-**What it may be given.** A relevance for each feature, a width for the kernel, and a rate of
-forgetting, all before its first row (`adopt`).
+**What it may be given.** A relevance for each feature and a rate of forgetting, before its first
+row (`adopt`).
 
 **Overflow.** A step that would not be finite is left out; after `most_refused` of
 them since the last fit the learner starts anew from the rows that it keeps. Both are counted as
@@ -180,11 +180,15 @@ class Machine(Learner):
         view.targets.levels[SPREAD] = 1.0
         set_root(view.newton.P, np.array([[1.0 / math.sqrt(view.alpha[0])]]))
 
-    def adopt(self, view: Any, relevance: Vector, width: float, forgetting: float) -> None:
-        """Set what a new machine, which has seen no row, does not find out by itself."""
+    def adopt(self, view: Any, relevance: Vector, forgetting: float, rows: int) -> None:
+        """Set what a new machine, which has seen no row, does not find out by itself.
+
+        Early fits are left out if as many `rows` as the buffer takes are there to be learned.
+        """
         view.map.relevance[:] = relevance
-        view.map.width[0] = width
         view.forgetting[0] = forgetting
+        if rows >= self.buffer:
+            view.counts[COUNT.due] = self.buffer
 
     def _linear(self, n_features: int) -> int:
         return landmarks.linear_features(n_features, self.linear)

@@ -92,6 +92,9 @@ class OverTimeRule(NamedTuple):
     restart: bool
     repeat: bool
     pace: int = 8
+    look: int = 64  # rounds from one look for useless experts to the next
+    chance: int = 1000  # rounds that an expert has to become useful
+    useless: float = 0.003
     ahead: bool = False  # does `score` answer what comes next?
 
 
@@ -217,6 +220,28 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
         counts[COUNT.rounds] = t + 1
+        if t % rule.look == 0:
+            _dismiss(rule, state, t)
+
+
+@njit
+def _dismiss(rule, state, t):
+    """Empty the places of experts that have had their chance, and have next to no weight.
+
+    The best learner for either question stays, also where the last label is better than all.
+    """
+    places, weights = state.places, state.experts.weights
+    n, best, settled = places.status.shape[0], 0, 0
+    for e in range(1, n):
+        best = e if weights[NEXT, e] > weights[NEXT, best] else best
+        settled = e if weights[SETTLED, e] > weights[SETTLED, settled] else settled
+    for e in range(n):
+        old = places.status[e] == LIVE and t - places.born[e] > rule.chance
+        if e == best or e == settled:
+            continue
+        if old and weights[NEXT, e] < rule.useless and weights[SETTLED, e] < rule.useless:
+            places.status[e] = EMPTY
+            weighing.leave(state.experts, e)
 
 
 @njit

@@ -87,7 +87,7 @@ class Start(NamedTuple):
     rows: int
     forgetting: float = 0.0
     searched: int = 500  # rows that the relevance is searched with
-    landmarks: int = 100  # and landmarks
+    landmarks: int = 64  # and landmarks
     entry: float = math.exp(-4.0)
 
 
@@ -212,8 +212,8 @@ class OverTime(Learner):
         self._put(view, 0, self._new(view, 0))
         view.places.status[0] = LIVE
         counts, weights = view.counts, view.experts.weights
-        counts[COUNT.due] = counts[COUNT.period] = FIRST
-        counts[COUNT.challenge] = 2 * FIRST
+        counts[COUNT.due] = counts[COUNT.period] = 2 * FIRST
+        counts[COUNT.challenge] = 4 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.99, 0.01) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
         for question in (NEXT, SETTLED):
@@ -344,8 +344,8 @@ class OverTime(Learner):
             counts[COUNT.period] = FIRST
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
-            self._start(view, self._loser(view), Start(len(view.ring.rows), 0.0, 1000, 150))
-            counts[COUNT.challenge] = 2 * rounds
+            self._start(view, self._loser(view), Start(len(view.ring.rows), 0.0, 1000, 100))
+            counts[COUNT.challenge] = 3 * rounds
         else:
             self._adapt_period(view, rounds)
             kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
@@ -391,9 +391,11 @@ class OverTime(Learner):
             n = min(how.searched, rounds, size)
             found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
             relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
-            learner.adopt(learner.view(memory), relevance, 1.0, how.forgetting)
+            learner.adopt(learner.view(memory), relevance, how.forgetting, min(how.rows, rounds))
         self._put(view, e, memory)
-        weighing.leave(view.experts, e)
+        weights = view.experts.weights
+        weights[:, e] = 0.0
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
         self._begin_line(view, e)
         places.status[e] = CATCHING_UP
         places.born[e] = rounds

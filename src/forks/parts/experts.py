@@ -67,11 +67,17 @@ def experts_limits(experts: Experts) -> list[Limit]:
     ]
 
 
-def leave(experts: Experts, e: int) -> None:
+@njit
+def leave(experts, e):
     """Take the weight of expert e away."""
-    for weights in experts.weights:
+    for question in range(2):
+        weights = experts.weights[question]
         weights[e] = 0.0
-        weights /= weights.sum() or 1.0
+        total = 0.0
+        for i in range(weights.shape[0]):
+            total += weights[i]
+        for i in range(weights.shape[0]):
+            weights[i] = weights[i] / total if total > 0.0 else 0.0
 
 
 @njit
