@@ -24,7 +24,7 @@ logger = logging.getLogger("forks")
 
 
 class MendWarning(UserWarning):
-    """A learner has left steps out, or started anew, because numbers were beyond all bounds."""
+    """A learner has skipped steps, or started anew, because numbers would have overflowed."""
 
 
 class OnlineEstimator(Beginner, BaseEstimator):
@@ -282,7 +282,7 @@ class OnlineEstimator(Beginner, BaseEstimator):
         if engine.mends and not engine.warned:
             engine.warned = True
             warn_caller(
-                "numbers beyond all bounds: the learner has left out or mended "
+                "numbers would have overflowed: the learner has skipped or mended "
                 f"{engine.mends} of its steps, the last in round {engine.last_mend}; see n_mends_ "
                 "and last_mend_ for later ones",
                 MendWarning,
