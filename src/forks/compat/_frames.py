@@ -36,7 +36,7 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
     column = X.iloc[:, place] if _is_pandas(X) else X[name]
     numbers = np.asarray(column)
     if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
-        numbers = np.array([_number(value) for value in values_of(column)])
+        numbers = np.array([as_number(value) for value in values_of(column)])
     numbers = numbers.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
@@ -45,8 +45,8 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
     return numbers
 
 
-def _number(value: Any) -> float:
-    """Return the number that a value is, or NaN."""
+def as_number(value: Any) -> float:
+    """Return the number that a value is, or NaN; text is no number."""
     try:
         return np.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -4,12 +4,13 @@ import logging
 import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from math import isfinite, nan
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from forks.compat._frames import as_number
 from forks.engine import Matrix
 
 _OFTEN = 3  # times that names come again before they are expected: others may come in each row
@@ -87,7 +88,7 @@ class FeatureIndex:
         return len(self.columns) == self.most or all(name in self.columns for name in names)
 
     def learn(self, names: Iterable[Hashable]) -> None:
-        """Return columns to new names, as long as there is room."""
+        """Add columns for new names, as long as there is room."""
         columns = self.columns.copy()
         for name in _sorted(name for name in names if name not in columns):
             if len(columns) == self.most:
@@ -105,7 +106,7 @@ class FeatureIndex:
     def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Matrix:
         """Make the row of a dict, in an array that is written to again by the next call.
 
-        To `learn` is to give columns to new names; otherwise they are ignored.
+        With `learn`, new names get columns; otherwise they are ignored.
         """
         values: Sequence[Any] | None = None
         try:
@@ -146,14 +147,8 @@ class FeatureIndex:
         columns = [self.columns[name] for name in names]
         gaps = np.diff([-1, *columns, self.width]) - 1  # columns without a value, before each
         write = struct.Struct("d".join(f"{8 * gap}x" for gap in gaps)).pack_into
-        take: Callable[[Mapping[Hashable, Any]], Sequence[Any]]
-        if len(names) > 1:
-            take = itemgetter(*names)
-        else:  # where an itemgetter gives no tuple
-
-            def take(x: Mapping[Hashable, Any]) -> Sequence[Any]:
-                return tuple(x[name] for name in names)
-
+        one = len(names) <= 1  # of which an itemgetter makes no tuple
+        take = (lambda x: tuple(x[name] for name in names)) if one else itemgetter(*names)
         self.__dict__.update(_length=len(names), _write=write, _take=take)
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
@@ -187,9 +182,5 @@ def check_values(x: Mapping[Hashable, Any]) -> None:
                 f"feature {name!r} must be a number, got {value!r}; "
                 "one-hot encode it first, with River's OneHotEncoder, say"
             )
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = nan
-        if not isfinite(number):
+        if not isfinite(as_number(value)):
             raise ValueError(f"feature {name!r} must be a finite number, got {value!r}")

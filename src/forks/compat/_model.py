@@ -5,12 +5,19 @@ import logging
 import math
 import sys
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
+from forks.compat._frames import (
+    as_number,
+    column_names,
+    frame_like,
+    numbers_of,
+    series_like,
+    values_of,
+)
 from forks.compat._index import FeatureIndex
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
@@ -19,6 +26,8 @@ from forks.estimators.base import warn_caller
 from forks.estimators.first_rows import Beginner
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
+from forks.learners import FORKS
+from forks.losses import Hinge, SquaredError
 
 logger = logging.getLogger("forks")
 
@@ -61,6 +70,13 @@ class KernelModel(Beginner):
     def _target(self, known: Any, y: Any) -> Any:
         """Return the target of a label, one number per output."""
         raise NotImplementedError
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """Yield the parameters that River's own checks try."""
+        loss = Hinge() if cls._task == "classification" else SquaredError()
+        yield {}
+        yield {"learner": FORKS(budget=20, loss=loss)}
 
     def _n_outputs(self) -> int:
         return 1
@@ -310,21 +326,15 @@ def plain_label(y: Any) -> Any:
 
 def number_of(y: Any) -> float:
     """Return a target as a number, if it is finite."""
-    try:
-        number = float(y)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(y, str) or not math.isfinite(number):
+    number = as_number(y)
+    if not math.isfinite(number):
         raise ValueError(f"y must be a finite number, got {y!r}")
     return number
 
 
 def weight_of(w: Any) -> float:
     """Return a weight as a number, if it is finite and not negative."""
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = math.nan
+    weight = as_number(w)
     if not 0.0 <= weight < math.inf:
         raise ValueError(f"w must be a finite number and not negative, got {w!r}")
     return weight

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,14 +146,6 @@ def _runs(
 
 def _play(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     """Play one method on one permutation; a failure becomes its result."""
-    try:
-        return _played(plan, data, name, permutation)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return Run(method=name, permutation=permutation, failure=reason)
-
-
-def _played(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     if permutation < len(data.orders):
         order = data.orders[permutation]
     else:
@@ -161,17 +153,20 @@ def _played(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     order = order[: plan.n_rows]
     # as an estimator with this random_state draws it
     seed = np.random.RandomState(plan.seed + permutation).randint(2**31 - 1)
-    learner = find(name).make(plan.setting())
-    player = LearnerPlayer(name, learner, seed=seed, classes=np.unique(data.y))
-    player.play(data.X[order], data.y[order])
+    run = Run(method=name, permutation=permutation)
+    try:
+        learner = find(name).make(plan.setting())
+        player = LearnerPlayer(name, learner, seed=seed, classes=np.unique(data.y))
+        player.play(data.X[order], data.y[order])
+    except Exception as error:
+        return replace(run, failure=f"{type(error).__name__}: {error}")
     at = player.checkpoint()
-    return Run(
-        method=name,
-        permutation=permutation,
+    return replace(
+        run,
         mistakes=at.mistake_rate,
         rows_per_second=at.rounds_per_second,
-        stored_points=player.engine.stored_points,
-        state_bytes=player.engine.state_bytes,
+        stored_points=at.stored_points or 0,
+        state_bytes=at.state_bytes or 0,
     )
 
 

@@ -13,8 +13,7 @@ from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
 from forks.evaluate import LearnerPlayer
 from forks.experiments.bench._timing import Timed
-from forks.experiments.record import Missing
-from forks.experiments.resident import resident_bytes
+from forks.experiments.record import Missing, resident_bytes
 from forks.kernels import Gaussian
 from forks.learners import FORKS
 from forks.learners.catalogue import Setting
