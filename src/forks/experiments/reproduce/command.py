@@ -118,18 +118,15 @@ def report(records: Iterable[Record], output: Path, command: str) -> None:
 
 
 def _section(name: str, chapter: Chapter, records: Sequence[Record]) -> Section:
-    is_played = any(record["status"] == DONE for record in records)
+    played = [r for r in records if r["status"] == DONE]
+    failed = [r for r in records if r["status"] != DONE]
+    reasons = (f"failed: {r['method']} on {r['data']}: {r['reason']}" for r in failed)
     draw, csv = chapter.draw, chapter.csv
-    failed = [
-        f"failed: {r['method']} on {r['data']}: {r['reason']}"
-        for r in records
-        if r["status"] != DONE
-    ]
     return Section(
         name,
         *title_and_text(chapter.doc),
-        blocks=chapter.tables(records) if is_played else [],
-        draw=None if draw is None or not is_played else lambda: draw(records),
-        last=[bullets(dict.fromkeys(failed))],
-        csv="" if csv is None or not is_played else csv(records),
+        blocks=chapter.tables(played) if played else [],
+        draw=(lambda: draw(played)) if draw and played else None,
+        last=[bullets(dict.fromkeys(reasons))],
+        csv=csv(played) if csv and played else "",
     )

@@ -22,5 +22,5 @@ CHAPTER = Chapter(
     tables,
     quick={"budgets": (100, 500), "rows": 100_000},
     draw=draw,
-    csv=lambda records: large_csv(records, "kuairec"),
+    csv=large_csv,
 )
