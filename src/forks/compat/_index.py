@@ -33,11 +33,6 @@ class FeatureIndex:
 
     A row is made from a dict in one step if the last few had the same names, and not at all if the
     last one had the same values too; else name by name. What a dict does not have is 0.
-
-    Parameters
-    ----------
-    most : int
-        Names at most.
     """
 
     def __init__(self, most: int) -> None:

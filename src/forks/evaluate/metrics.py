@@ -86,17 +86,7 @@ class Played(NamedTuple):
 
 
 class ClassTally:
-    """Counts of a classifier.
-
-    Parameters
-    ----------
-    classes : array
-        The labels, sorted.
-    loss : Loss or None
-        None to leave the losses out.
-    window : int
-        Rounds of the recent mistake rate.
-    """
+    """Counts of a classifier; `classes` are sorted, and `loss` is None to leave the losses out."""
 
     def __init__(self, classes: np.ndarray, loss: Loss | None, window: int) -> None:
         self.classes = classes

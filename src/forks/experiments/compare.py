@@ -80,24 +80,9 @@ def run_compare(
     output: Path | None = None,
     console: Console | None = None,
 ) -> list[Run]:
-    """Compare methods (all of them by default) on a data set; print the table.
+    """Compare methods on a data set, and print the table; `forks compare` has the parameters.
 
-    Parameters
-    ----------
-    data : str
-        A name that `forks.datasets` knows, or a file that its `read` takes.
-    methods : sequence of str
-        Names of the catalogue.
-    budget : int, default 50, or 100 above 10,000 rows
-    bandwidth : float, default the median distance between rows
-    n_permutations : int
-    rows : int, optional
-        Rows of each permutation to play.
-    seed : int
-        Of the permutations (where none are published) and of the methods' draws.
-    jobs : int, default all cores
-    output : path, optional
-        JSON file for the runs.
+    Where permutations are published, the first ones are those; the seed makes the others.
     """
     chosen = [find(name) for name in methods] if methods else list(CATALOGUE)
     X, y = read(data)

@@ -40,12 +40,7 @@ def key_of(asked: Mapping[str, Any]) -> str:
 def played(asked: Mapping[str, Any], play: Callable[[], Mapping[str, Any]]) -> Record:
     """Play a run with BLAS on one thread; return its record, with the reason if it fails.
 
-    Parameters
-    ----------
-    asked : mapping
-        What is to be played, `experiment` among it.
-    play : callable
-        Plays it, and returns what the record has of the outcome.
+    `asked` says what is played, `experiment` among it; `play` returns the outcome for the record.
     """
     try:
         with one_thread():
@@ -102,13 +97,9 @@ def done_keys(records: Iterable[Record]) -> set[str]:
 
 
 class RecordFile:
-    """Records on disk.
+    """Records on disk; the file and its folder are made when the first record is appended.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it and its folder are made when the first record is appended. A file that ends in
-        `.xz` is compressed, for keeping: it can be read only.
+    A file that ends in `.xz` is compressed, for keeping: it can be read only.
     """
 
     def __init__(self, path: Path) -> None:

@@ -123,14 +123,9 @@ def to_markdown(blocks: Iterable[Block]) -> str:
 
 
 def to_html(markdown: str, folder: Path) -> str:
-    """Return a document as an HTML page that needs no other file.
+    """Return a document, which begins with its title, as an HTML page that needs no other file.
 
-    Parameters
-    ----------
-    markdown : str
-        It begins with its title.
-    folder : path
-        Where the pictures are, which the page takes in.
+    The page takes in the pictures, which are in the folder.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(markdown)

@@ -25,15 +25,8 @@ def run_bench(
 ) -> list[Record]:
     """Measure, print the tables, and write records.jsonl, the report and the pictures.
 
-    Parameters
-    ----------
-    quick : bool
-        Fewer rows and repeats.
-    output : path
-        Folder for the results. Parts that this very code has measured there before are not
-        measured again, so that an interrupted benchmark goes on.
-    only : sequence of str
-        Names of parts, which are measured in any case; by default, all but the long parts.
+    Parts that this very code has measured in the folder `output` before are not measured again, so
+    that an interrupted benchmark goes on; those named in `only` are measured in any case.
     """
     for name in only:
         if name not in (*PARTS, *LONG_PARTS):

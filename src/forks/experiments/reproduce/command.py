@@ -28,19 +28,9 @@ def run_reproduce(
 ) -> list[Record]:
     """Play an experiment, or all, as far as its records are missing; write the report.
 
-    Parameters
-    ----------
-    what : str
-        An experiment of the paper, "all" for all of them, or a plan file (.toml or .json, see
-        `forks.experiments.reproduce.plan_file`). With "all", an experiment whose data are
-        missing is skipped.
-    quick : bool
-        Three permutations and a coarse grid; 100,000 rows of the large streams and two budgets; a
-        plan file is played as it is.
-    output : path
-        Folder of `records.jsonl` and of the report.
-    jobs : int
-        Processes; -1 for one per core.
+    `what` is an experiment of the paper, "all", which skips an experiment whose data are missing,
+    or a plan file (see `forks.experiments.reproduce.plan_file`), for which `quick` changes nothing.
+    Records and report are in the folder `output`.
     """
     console = Console(highlight=False) if console is None else console
     plans = _plans(what, quick)
