@@ -53,13 +53,7 @@ def hindsight(
 
 
 def regret(
-    scores: Any,
-    y: Any,
-    features: Any,
-    loss: Loss,
-    *,
-    rounds: Any = None,
-    ridge: float = 1e-3,
+    scores: Any, y: Any, features: Any, loss: Loss, *, rounds: Any = None, ridge: float = 1e-3
 ) -> Vector:
     """Return sum_t l(f_t, y_t) - sum_t l(w'phi_t, y_t) over the first rounds, w the best for all.
 

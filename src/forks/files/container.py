@@ -51,15 +51,11 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     version = header.get("version")
     if not is_ours or type(version) is not int or version < 1:
         raise refuse("it is not a forks model")
-    if version > VERSION:
+    if version != VERSION:
+        older = ", whose learners keep other numbers" if version < VERSION else ""
         raise refuse(
-            f"it has version {version} of the format, written by forks {header.get('library')}; "
-            f"this forks reads version {VERSION}"
-        )
-    if version < VERSION:
-        raise refuse(
-            f"it has version {version} of the format, written by forks {header.get('library')}, "
-            f"whose learners keep other numbers; this forks reads version {VERSION}"
+            f"it has version {version} of the format, written by forks {header.get('library')}"
+            f"{older}; this forks reads version {VERSION}"
         )
     arrays = {}
     for tensor, description in tensors:

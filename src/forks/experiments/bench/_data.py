@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks import oracles
-from forks.datasets import load
+from forks.datasets import load, order
 from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
 from forks.evaluate import LearnerPlayer
@@ -22,7 +22,6 @@ from forks.linalg import SJLT
 
 KERNEL = Gaussian(50.0)
 SEED = 0
-SIGNS = np.array([-1.0, 1.0])  # the classes
 
 
 class Stream(NamedTuple):
@@ -34,8 +33,8 @@ class Stream(NamedTuple):
     def first(self, n: int) -> "Stream":
         return Stream(self.X[:n], self.y[:n])
 
-    def ordered(self, order: Any) -> "Stream":
-        return Stream(np.ascontiguousarray(self.X[order]), np.ascontiguousarray(self.y[order]))
+    def ordered(self, rows: Any) -> "Stream":
+        return Stream(np.ascontiguousarray(self.X[rows]), np.ascontiguousarray(self.y[rows]))
 
     @property
     def targets(self) -> Matrix:
@@ -58,7 +57,7 @@ def data_set(name: str) -> Stream:
 def shuffled(name: str) -> Stream:
     """Return a data set in a random order, always the same; some files are sorted by class."""
     stream = data_set(name)
-    return stream.ordered(np.random.default_rng(SEED).permutation(len(stream.y)))
+    return stream.ordered(order(len(stream.y), SEED))
 
 
 def paper_settings(rows: int) -> Iterator[tuple[str, Stream, Setting, dict[str, Any]]]:

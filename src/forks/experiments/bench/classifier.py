@@ -11,7 +11,8 @@ import numpy as np
 
 from forks import OnlineKernelClassifier
 from forks.evaluate import is_mistake, player_for
-from forks.experiments.bench._data import SEED, SIGNS, Stream, shuffled
+from forks.evaluate.metrics import SIGNS
+from forks.experiments.bench._data import SEED, Stream, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import random_features
 from forks.experiments.bench._timing import Timed, best_times

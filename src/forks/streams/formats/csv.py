@@ -191,14 +191,8 @@ class _Table:
         if delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
             return None
         try:
-            block = np.loadtxt(
-                lines,
-                delimiter=self.delimiter,
-                comments=None,
-                usecols=columns,
-                ndmin=2,
-                encoding=None,
-            )
+            form: Any = {"delimiter": self.delimiter, "comments": None, "encoding": None}
+            block = np.loadtxt(lines, usecols=columns, ndmin=2, **form)
         except ValueError:
             return None
         return block if len(block) == len(lines) and np.isfinite(block).all() else None
