@@ -147,7 +147,7 @@ def _learn(options: Options, show: Any) -> Any:
             )
         except StreamLabelError as error:
             raise StreamError(
-                f"{file.name}, {error.fault}; --classes tells all that can come"
+                f"{file.name}, {error.fault}; --classes lists all that can come"
             ) from None
         if options.save is not None and file.input is not None:  # it is known by now
             save(options.save, finished.model, {"input": file.input.as_json()})

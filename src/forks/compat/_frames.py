@@ -23,7 +23,7 @@ def _is_pandas(part: Any) -> bool:
 
 
 def column_names(X: Any) -> list[Any]:
-    """Names of the columns, in their order."""
+    """Return the names of the columns, in their order."""
     if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
         return list(X.column_names)
     if not hasattr(X, "columns"):
@@ -54,7 +54,7 @@ def as_number(value: Any) -> float:
 
 
 def values_of(y: Any) -> list[Any]:
-    """Values of a series or of any sequence, as Python has them."""
+    """Return the values of a series, or of any sequence, as a list."""
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(y, method):
             return list(getattr(y, method)())

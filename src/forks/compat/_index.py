@@ -79,7 +79,7 @@ class FeatureIndex:
         self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
     def knows_all(self, names: Iterable[Hashable]) -> bool:
-        """Is there nothing to be learned from these names?"""
+        """Return whether none of these names would get a column."""
         return len(self.columns) == self.most or all(name in self.columns for name in names)
 
     def learn(self, names: Iterable[Hashable]) -> None:
@@ -159,7 +159,7 @@ class FeatureIndex:
 
 
 def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
-    """Names of any kinds in an order that depends on nothing but them."""
+    """Return names of any types in an order that depends on the names only."""
 
     def key(name: Hashable) -> tuple[Any, ...]:
         parts = _DIGITS.split(name if isinstance(name, str) else repr(name))  # text, number, text
@@ -170,7 +170,7 @@ def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
 
 
 def check_values(x: Mapping[Hashable, Any]) -> None:
-    """Ask for finite numbers; booleans are numbers."""
+    """Check that all values are finite numbers; booleans are numbers."""
     for name, value in x.items():
         if isinstance(value, str | bytes):
             raise ValueError(

@@ -89,14 +89,12 @@ class KuaiRec:
 
     @property
     def n_features(self) -> int:
-        """Columns of a row."""
         return sum(side.features.shape[1] for side in self._sides)
 
     def __len__(self) -> int:
         return len(self._positive)
 
     def chunks(self, chunk: int) -> Iterator[Chunk]:
-        """Return chunks (X, y)."""
         whole("chunk", chunk, 1)
         for start in range(0, len(self), chunk):
             part = slice(start, start + chunk)

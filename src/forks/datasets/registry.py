@@ -57,7 +57,6 @@ class DataSet:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         given = self.rows_given
         return sum(file.rows for file in self.files) if given is None else given
 

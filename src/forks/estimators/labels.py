@@ -39,7 +39,6 @@ class Labels(NamedTuple):
 
     @property
     def n_outputs(self) -> int:
-        """Width of the targets."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
     def codes_of(self, y: Any) -> np.ndarray:

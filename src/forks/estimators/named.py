@@ -11,10 +11,10 @@ from forks.estimators.first_rows import Configured
 from forks.kernels import KERNELS, METRICS
 from forks.learners import Adaptive
 from forks.learners.adaptive import SMALLEST_BUFFER
-from forks.learners.catalogue import Method, Setting, find
+from forks.learners.catalogue import Setting, find
 from forks.losses import LOSSES, Hinge, SquaredError, SquaredHinge
 
-_ROUNDS = 10_000  # of a stream whose length nobody knows: sets update cycles only
+_ROUNDS = 10_000  # of a stream of unknown length: sets update cycles only
 
 
 def configured(given: Any, task: str) -> Configured:
@@ -83,7 +83,8 @@ def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configur
     kernel, metric = kernel_from(*given)
     own = {field: settings.pop(field) for field in kernel._fields if field in settings}
     kernel = kernel._replace(**own)
-    usual = _usual_loss(method, task)
+    usual: Any = SquaredHinge() if method.name == "Adaptive" else Hinge()
+    usual = SquaredError() if task == "regression" else usual
     loss = chosen("loss", settings.get("loss", usual), LOSSES[task])
     made: Any = method.make(Setting(kernel, budget, _ROUNDS, loss))
     names = [field.name for field in fields(made)]
@@ -102,9 +103,3 @@ def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configur
     learner = replace(made, **settings)
     check_task(learner, task)
     return Configured(learner, metric)
-
-
-def _usual_loss(method: Method, task: str) -> Any:
-    if task == "regression":
-        return SquaredError()
-    return SquaredHinge() if method.name == "Adaptive" else Hinge()

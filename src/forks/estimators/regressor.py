@@ -59,19 +59,8 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
 
     Attributes
     ----------
-    learner_ : learner
-        The configuration at work.
-    n_rounds_ : int
-        Rows learned so far.
-    n_points_ : int
-        Points stored now.
-    n_mends_ : int
-        Steps that were left out, or mended, because numbers would not have been finite; the first
-        one brings a `MendWarning`.
-    last_mend_ : int or None
-        The round of the last of them.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
+        See `OnlineKernelClassifier`.
     """
 
     random_state: Any = None

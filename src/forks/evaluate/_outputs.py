@@ -30,12 +30,10 @@ class Output:
         file.seek(self.length)
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
 
     def write(self, text: str) -> None:
-        """Append text."""
         if self._file is not None:
             data = text.encode()
             self._file.write(data)

@@ -36,7 +36,7 @@ def hindsight(
     X, y
         All rows of the stream, and their labels.
     scores : array
-        What `model.prequential` gave.
+        What `model.prequential` returned.
     rounds, ridge
         See `regret`.
 
@@ -132,7 +132,7 @@ def _minimum(features: Matrix, y: Vector, loss: Loss, shrinking: Vector) -> Vect
 
 
 def _smooth(loss: Loss, f: Vector, y: Vector, width: float) -> tuple[Vector, Vector, Vector]:
-    """Losses, slopes and curvatures in f, a kink rounded off over this width."""
+    """Return losses, slopes and curvatures in f, a kink rounded off over this width."""
     if isinstance(loss, Hinge):
         return _rounded(1.0 - y * f, -y, width)
     if isinstance(loss, EpsilonInsensitive):

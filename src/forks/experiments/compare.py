@@ -8,20 +8,20 @@ engine, without compilation.
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from forks.datasets import published_orders, read
 from forks.estimators.first_rows import median_distance
 from forks.evaluate import LearnerPlayer
+from forks.experiments.record import grouped
+from forks.experiments.report import Table, with_progress
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
@@ -119,14 +119,10 @@ def _runs(
     """Play all runs, and yield them as they end, under a progress bar."""
     # One permutation of every method first: what one process compiles, the others load.
     tasks = [(m.name, i) for i in range(plan.n_permutations) for m in methods]
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
     pool = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered")
-    with progress if console.is_terminal else nullcontext():
-        bar = progress.add_task("compiling, if this is the first time", total=len(tasks))
-        for run in pool(delayed(_play)(plan, data, *task) for task in tasks):
-            progress.update(bar, advance=1, description=run.method)
-            yield run
+    runs = pool(delayed(_play)(plan, data, *task) for task in tasks)
+    first = "compiling, if this is the first time"
+    return with_progress(runs, len(tasks), console, lambda run: run.method, first)
 
 
 def _play(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
@@ -169,12 +165,9 @@ def _show(
         "every round counted.",
         soft_wrap=True,
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for i, heading in enumerate(("", "mistakes", "rows/s", "points", "state")):
-        table.add_column(heading, justify="right" if i else "left", no_wrap=True)
-    for method in methods:
-        table.add_row(method.name, *_cells([run for run in runs if run.method == method.name]))
-    console.print(table)
+    by_name = grouped(runs, attrgetter("method"))
+    rows = [[method.name, *_cells(by_name[method.name])] for method in methods]
+    console.print(Table(["", "mistakes", "rows/s", "points", "state"], rows))
     for failure in dict.fromkeys(f"{r.method}: {r.failure}" for r in runs if r.failure):
         console.print(failure, soft_wrap=True)
 

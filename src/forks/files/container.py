@@ -15,12 +15,23 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from forks.files.errors import ModelFileError, cannot_load
-
 FORMAT, VERSION = "forks-model", 3
 _ENTRY = "forks"
 _KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 _DIGEST_BYTES = 32
+_LONGEST = 400  # characters of a reason: a file could hold words without end
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be loaded; the message names the file and the reason."""
+
+
+def cannot_load(name: str, reason: str) -> ModelFileError:
+    """Make the error: the file's name, and a reason that is one short line whatever it quotes."""
+    if len(reason) > _LONGEST:
+        reason = f"{reason[:_LONGEST]} ..."
+    plain = reason if reason.isprintable() else ascii(reason)[1:-1]
+    return ModelFileError(f"{name} cannot be loaded: {plain}")
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: str) -> bytes:

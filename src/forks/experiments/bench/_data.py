@@ -11,7 +11,8 @@ from forks import oracles
 from forks.datasets import load, order
 from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
-from forks.evaluate import LearnerPlayer
+from forks.evaluate import player_for
+from forks.evaluate.metrics import SIGNS
 from forks.experiments.bench._timing import Timed
 from forks.experiments.record import Missing, resident_bytes
 from forks.kernels import Gaussian
@@ -86,9 +87,9 @@ def new_engine(learner: Learner, n_features: int) -> Engine:
     return Engine(learner, n_features, 1, np.random.default_rng(SEED))
 
 
-def a_pass(learner: Learner, stream: Stream) -> Timed:
-    """Play a stream with a new learner; the result are its scores."""
-    player = LearnerPlayer(type(learner).__name__, learner, seed=SEED)
+def a_pass(model: Any, stream: Stream) -> Timed:
+    """Play a stream with a new estimator or learner; the result is its scores."""
+    player = player_for(type(model).__name__, model, classes=SIGNS)
     scores = player.play(*stream).scores
     return Timed(player.clock.seconds, scores)
 

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from forks.experiments.bench import LONG_PARTS, PARTS
 from forks.experiments.bench._part import Number, Part, numbers_of, part, tables
 from forks.experiments.record import Record, RecordFile, done_keys, key_of, made_with, played
-from forks.experiments.report import Section, title_and_text, write_report
+from forks.experiments.report import Section, write_report
 
 
 def run_bench(
@@ -116,7 +116,7 @@ def _section(record: Record, part: Part) -> Section:
     draw = part.draw if any(number.against for number in numbers) else None
     return Section(
         record["experiment"],
-        *title_and_text(part.doc),
+        part.doc,
         blocks=list(tables(numbers)),
         draw=None if draw is None else lambda: draw(numbers),
     )

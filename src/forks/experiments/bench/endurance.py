@@ -64,12 +64,10 @@ class Runner:
         self.referred += (at.seconds, at.rounds)
 
     def learn(self, X: Matrix, y: Vector) -> None:
-        """Learn the rows of a concept."""
         scores: Any = self.player.play(X, y).scores
         assert np.isfinite(scores).all()
 
     def look(self) -> None:
-        """Look at the state."""
         ratio, error = _looked_at(self.player.engine)
         self.ratios.append(ratio)
         if error is not None:

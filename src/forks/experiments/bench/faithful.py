@@ -26,7 +26,7 @@ _WIDE: dict[str, Any] = dict(zip(_SIZES, (Gaussian(64), 100, 50, 10, 5, 300), st
 
 
 class _Case(NamedTuple):
-    """A learner on a stream, a mistake rate in % to meet on average, and how near to come."""
+    """A learner on a stream, the mistake rate in % to meet on average, and a tolerance."""
 
     name: str
     learner: Learner

@@ -21,7 +21,7 @@ class Comparison(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Do the authors' widths give the printed rate?"""
+        """Whether the authors' widths give the printed rate."""
         return self.authors is not None and agree(self.authors, self.paper)
 
     @property
@@ -36,7 +36,7 @@ def off(cell: Cell, paper: Printed) -> float:
 
 
 def agree(cell: Cell, paper: Printed) -> bool:
-    """Is a rate within one printed standard deviation?"""
+    """Return whether a rate is within one printed standard deviation."""
     return abs(off(cell, paper)) <= 1.0
 
 

@@ -1,14 +1,12 @@
 """What `forks reproduce` does: plan, play what is missing, write the report."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forks.experiments.record import DONE, Record, RecordFile
-from forks.experiments.report import Block, Section, bullets, title_and_text, write_report
+from forks.experiments.report import Block, Section, bullets, with_progress, write_report
 from forks.experiments.reproduce.agreement import agreement
 from forks.experiments.reproduce.chapters import NAMES, Chapter, chapter
 from forks.experiments.reproduce.plan_file import ENDINGS, plan_chapter, read_plan
@@ -42,7 +40,8 @@ def run_reproduce(
         del missing[name]
     for name, runs in missing.items():
         console.print(f"{name}: {len(plans[name]):,} runs, {len(runs):,} to play", soft_wrap=True)
-        records += _played(runs, file, jobs, console)
+        played = play_runs(runs, file, jobs)
+        records += with_progress(played, len(runs), console, "{0[method]} on {0[data]}".format)
     report(records, output, f"forks reproduce {what}{' --quick' if quick else ''}")
     console.print(f"Report: {output / 'report.md'} and report.html", soft_wrap=True)
     return records
@@ -81,17 +80,6 @@ def _data_faults(plans: dict[str, list[Run]], skip: bool) -> dict[str, str]:
     return faults
 
 
-def _played(runs: Sequence[Run], file: Path, jobs: int, console: Console) -> Iterator[Record]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
-    with progress if console.is_terminal else nullcontext():
-        bar = progress.add_task("", total=len(runs))
-        for record in play_runs(runs, file, jobs):
-            description = f"{record['method']} on {record['data']}"
-            progress.update(bar, advance=1, description=description)
-            yield record
-
-
 def report(records: Iterable[Record], output: Path, command: str) -> None:
     """Write report.md, report.html, the pictures and the CSV files from records alone."""
     # of a run that failed and was played again, the last record
@@ -114,7 +102,7 @@ def _section(name: str, chapter: Chapter, records: Sequence[Record]) -> Section:
     draw, csv = chapter.draw, chapter.csv
     return Section(
         name,
-        *title_and_text(chapter.doc),
+        chapter.doc,
         blocks=chapter.tables(played) if played else [],
         draw=(lambda: draw(played)) if draw and played else None,
         last=[bullets(dict.fromkeys(reasons))],

@@ -123,7 +123,7 @@ def _orders(name: str) -> Any:
 
 
 def _is_stream(name: str) -> bool:
-    """Is it a data set that is played chunk by chunk, in its own order?"""
+    """Return whether a data set is played chunk by chunk, in its own order."""
     return name in names(None) and describe(name).time_order
 
 

@@ -78,7 +78,6 @@ class Line(NamedTuple):
 
     @property
     def stream(self) -> str:
-        """Name of the stream."""
         return stream_name(self.data, self.repeats)
 
 

@@ -46,7 +46,7 @@ class Run:
 
     @property
     def needs_data(self) -> bool:
-        """Does it play rows of a data set?"""
+        """Whether it plays rows of a data set."""
         return self.learner not in DECOMPOSITIONS
 
     def make_learner(self) -> Learner:

@@ -107,7 +107,7 @@ def tables(records: Sequence[Record]) -> list[Block]:
 
 
 def _largest_difference(points: Sequence[ThetaPoint], kind: str, other: str) -> str:
-    """Say where two decompositions differ most, order by order of the rows."""
+    """Return where two decompositions differ most, order by order of the rows."""
     found = []
     for point in points:
         ours, theirs = point.orders.get(kind, {}), point.orders.get(other, {})
