@@ -206,8 +206,7 @@ class KernelModel(Beginner):
         engine = self._fitted_engine()
         known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
         columns = {name: numbers_of(X, place, name) for place, name in known}
-        scores: Matrix = engine.predict(self._matrix(columns, len(X)))
-        return scores
+        return engine.predict(self._matrix(columns, len(X)))
 
     # ---- about the model ---------------------------------------------------------------------
 

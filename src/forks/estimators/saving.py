@@ -224,8 +224,7 @@ def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
 
 
 def _write_counts(counts: ClassCounts, arrays: Arrays) -> list[float]:
-    held: list[float] = np.minimum(counts.table[-1], MANY).tolist()  # of now: it is settled
-    return held
+    return np.minimum(counts.table[-1], MANY).tolist()  # of now: it is settled
 
 
 def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:

@@ -65,8 +65,7 @@ class EstimatorPlayer(Player):
     @property
     def learner(self) -> Learner:
         """The configuration at work, or to be."""
-        learner: Learner = self.model._learner() if self.engine is None else self.engine.learner
-        return learner
+        return self.model._learner() if self.engine is None else self.engine.learner
 
     def _is_classifier(self) -> bool:
         return bool(self.model._task == "classification")
@@ -120,8 +119,7 @@ class EstimatorPlayer(Player):
 
     def _rounds_since_switch(self) -> int | None:
         engine = self.engine
-        rounds: int | None = self.at_first if engine is None else engine.rounds_since_switch
-        return rounds
+        return self.at_first if engine is None else engine.rounds_since_switch
 
     def _switched(self, before: int | None, learned: Rows) -> np.ndarray:
         """Return which of the rounds just learned were after the switch.
@@ -186,8 +184,7 @@ class LearnerPlayer(EstimatorPlayer):
 
     @property
     def learner(self) -> Learner:
-        learner: Learner = self.model if self.engine is None else self.engine.learner
-        return learner
+        return self.model if self.engine is None else self.engine.learner
 
     def prepare(self, rows: Rows) -> None:
         """Make the engine, as well."""

@@ -56,8 +56,7 @@ class Part(NamedTuple):
 
 def part(name: str) -> Part:
     """Return a part by its name."""
-    made: Part = import_module(f"forks.experiments.bench.{name}").PART
-    return made
+    return import_module(f"forks.experiments.bench.{name}").PART
 
 
 def numbers_of(record: Record, title: str) -> list[Number]:

@@ -65,8 +65,7 @@ class Run:
         if "loss" in arguments:
             one_of("loss", arguments["loss"], tuple(_LOSSES))
             arguments["loss"] = _LOSSES[arguments["loss"]]()
-        learner: Learner = (getattr(made, preset) if preset else made)(**arguments)
-        return learner
+        return (getattr(made, preset) if preset else made)(**arguments)
 
 
 class FlooredGaussian(NamedTuple):

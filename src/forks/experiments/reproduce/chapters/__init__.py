@@ -32,5 +32,4 @@ class Chapter(NamedTuple):
 
 def chapter(name: str) -> Chapter:
     """Return a chapter by its name."""
-    made: Chapter = import_module(f"{__name__}.{name}").CHAPTER
-    return made
+    return import_module(f"{__name__}.{name}").CHAPTER
