@@ -223,10 +223,6 @@ def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
     return Labels(classes)
 
 
-def _write_counts(counts: ClassCounts, arrays: Arrays) -> list[float]:
-    return np.minimum(counts.table[-1], MANY).tolist()  # of now: it is settled
-
-
 def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
     if not isinstance(given, list) or not all(isinstance(n, int | float) for n in given):
         raise ValueError("the class counts are no numbers")
@@ -410,5 +406,7 @@ _ATTRIBUTES = {
     "feature_names_in_": _Attribute(lambda names, arrays: list(map(str, names)), _read_names),
     "engine_": _Attribute(_write_engine, _read_engine),
     "_first_rows": _Attribute(_write_first, _read_first),
-    "_class_counts": _Attribute(_write_counts, _read_counts),
+    "_class_counts": _Attribute(  # of now: it is settled
+        lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
+    ),
 }

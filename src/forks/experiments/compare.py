@@ -103,7 +103,10 @@ def run_compare(
     runs = list(_runs(plan, rows_and_orders, chosen, jobs or os.cpu_count() or 1, console))
     _show(console, plan, chosen, runs, X.shape[1])
     if output is not None:
-        _write(output, plan, runs)
+        ordered = [asdict(run) for run in sorted(runs, key=attrgetter("permutation"))]
+        output.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({**asdict(plan), "runs": ordered}, indent=1)
+        write_atomically(output, (text + "\n").encode())
     return runs
 
 
@@ -191,10 +194,3 @@ def _size(n_bytes: float) -> str:
     while n_bytes >= 1000.0 and unit < 3:
         n_bytes, unit = n_bytes / 1000.0, unit + 1
     return f"{n_bytes:.3g} {('B', 'kB', 'MB', 'GB')[unit]}"
-
-
-def _write(path: Path, plan: Comparison, runs: Sequence[Run]) -> None:
-    ordered = sorted(runs, key=lambda run: run.permutation)
-    text = json.dumps({**asdict(plan), "runs": [asdict(run) for run in ordered]}, indent=1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (text + "\n").encode())

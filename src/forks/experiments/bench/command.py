@@ -50,7 +50,9 @@ def run_bench(
             progress.update(task, description=parts[name].title, refresh=True)
             records.append(measured(name, parts[name], quick))
             file.append(records[-1])
-            _show(console, parts[name], records[-1])
+            title = parts[name].title
+            shown = tables(numbers_of(records[-1], title))
+            console.print(f"\n[bold]{title}[/bold]", *shown, sep="\n")
             progress.advance(task)
     latest = {record["experiment"]: record for record in records}
     records = [latest[name] for name in parts]
@@ -86,12 +88,6 @@ def measured(name: str, part: Part, quick: bool) -> Record:
 
     record = played(asked, measure)
     return {**record, "numbers": [asdict(number) for number in numbers]}
-
-
-def _show(console: Console, part: Part, record: Record) -> None:
-    console.print(f"\n[bold]{part.title}[/bold]")
-    for table in tables(numbers_of(record, part.title)):
-        console.print(table)
 
 
 def report(
