@@ -10,14 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from forks.compat._frames import (
-    as_number,
-    column_names,
-    frame_like,
-    numbers_of,
-    series_like,
-    values_of,
-)
+from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
 from forks.compat._index import FeatureIndex
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
@@ -325,15 +318,21 @@ def plain_label(y: Any) -> Any:
 
 def number_of(y: Any) -> float:
     """Return a target as a number, if it is finite."""
-    number = as_number(y)
-    if not math.isfinite(number):
+    try:
+        number = float(y)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(y, str) or not math.isfinite(number):
         raise ValueError(f"y must be a finite number, got {y!r}")
     return number
 
 
 def weight_of(w: Any) -> float:
     """Return a weight as a number, if it is finite and not negative."""
-    weight = as_number(w)
+    try:
+        weight = float(w)
+    except (TypeError, ValueError):
+        weight = math.nan
     if not 0.0 <= weight < math.inf:
         raise ValueError(f"w must be a finite number and not negative, got {w!r}")
     return weight
