@@ -106,8 +106,8 @@ def undrawable():
 
 def test_a_section_that_cannot_be_drawn_says_why(tmp_path):
     sections = [
-        Section("a", "First", "Text.", [TABLE], undrawable),
-        Section("b", "Second", "", [], csv="x\n1\n", last=["The end."]),
+        Section("a", "First\n\nText.", [TABLE], undrawable),
+        Section("b", "Second", [], csv="x\n1\n", last=["The end."]),
     ]
     write_report(tmp_path / "new", ["# Title"], sections)
     text = (tmp_path / "new" / "report.md").read_text()
@@ -131,7 +131,7 @@ def test_a_section_is_drawn(tmp_path):
     axes.loglog([1.0, 10.0], [1.0, 2.0], label="a curve")
     style.plain_ticks(axes)
     style.finish(axes, "x", "y")
-    write_report(tmp_path, ["# Title"], [Section("a", "First", "", [], lambda: figure)])
+    write_report(tmp_path, ["# Title"], [Section("a", "First", [], lambda: figure)])
     assert "![First](a.png)" in (tmp_path / "report.md").read_text()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "data:image/png;base64," in (tmp_path / "report.html").read_text()

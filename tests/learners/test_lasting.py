@@ -12,7 +12,7 @@ from compiled import njit
 from forks import MendWarning, OnlineKernelClassifier
 from forks.engine import EVENT, attach, one_thread, step, workspace
 from forks.estimators.saving import as_bytes, from_bytes
-from forks.experiments.bench.lasting import CASES, error_of, play, rows_of
+from forks.experiments.bench.lasting import CASES, error, play, rows_of
 from forks.kernels import Polynomial
 from forks.learners import Adaptive
 from forks.learners.adaptive import COUNT
@@ -195,7 +195,7 @@ def test_steps_beyond_all_bounds_are_told_and_the_learner_goes_on():
         warnings.simplefilter("error")  # it is said once
         model.partial_fit(X, y)
     assert (model.n_mends_, model.last_mend_) == (mends, last)
-    assert error_of(case, model, clean, truth) < 5.0
+    assert error(case.regression, model.predict(clean), truth) < 5.0
     again = from_bytes("model", as_bytes(model)).model
     assert (again.n_mends_, again.last_mend_) == (mends, last)
 
@@ -212,4 +212,4 @@ def test_many_steps_beyond_all_bounds_lead_to_a_new_start():
     state = learner.view(model.engine_.memory)
     assert np.isfinite(model.engine_.memory.floats).all()
     assert state.map.sizes[LANDMARKS] > 10
-    assert error_of(case, model, clean, truth) < 5.0
+    assert error(case.regression, model.predict(clean), truth) < 5.0

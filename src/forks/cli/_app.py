@@ -65,19 +65,10 @@ def add(
     missing_file: int = 2,
     cls: type[TyperCommand] | None = None,
 ) -> None:
-    """Add a command.
+    """Add a command: `work` is called with the options, a dataclass, and its docstring is the help.
 
-    Parameters
-    ----------
-    app : typer.Typer
-    name : str
-    options : dataclass
-    work : callable
-        Called with the options; its docstring is the help.
-    missing_file : int
-        Exit status if a file is missing. It is 2 for other bad input, 1 for other failures.
-    cls : type, optional
-        Of typer's command.
+    `missing_file` is the exit status if a file is missing. It is 2 for other bad input, and 1 for
+    other failures.
     """
 
     def command(**given: Any) -> None:

@@ -17,8 +17,7 @@ class Options:
     what: Annotated[
         str,
         typer.Argument(
-            metavar="WHAT",
-            help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json).",
+            metavar="WHAT", help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json)."
         ),
     ]
     quick: Annotated[

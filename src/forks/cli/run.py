@@ -109,7 +109,10 @@ def run(options: Options) -> None:
             finished = _learn(options, show)
         if options.plot is not None:
             draw(finished, options.plot)
-    typer.echo(_line(finished.figures) + _mends(finished.model))
+    text, mends = _line(finished.figures), finished.model.n_mends_
+    if mends:
+        text += f", {mends:,} steps mended, the last in row {finished.model.last_mend_:,}"
+    typer.echo(text)
 
 
 def _learn(options: Options, show: Any) -> Any:
@@ -147,7 +150,7 @@ def _learn(options: Options, show: Any) -> Any:
             )
         except StreamLabelError as error:
             raise StreamError(
-                f"{file.name}, {error.fault}; --classes tells all that can come"
+                f"{file.name}, {error.fault}; --classes lists all that can come"
             ) from None
         if options.save is not None and file.input is not None:  # it is known by now
             save(options.save, finished.model, {"input": file.input.as_json()})
@@ -214,12 +217,6 @@ def _progress() -> Iterator[Any]:
             progress.update(task, description=_line(figures) + speed)
 
         yield show
-
-
-def _mends(model: Any) -> str:
-    if not model.n_mends_:
-        return ""
-    return f", {model.n_mends_:,} steps mended, the last in row {model.last_mend_:,}"
 
 
 def _line(figures: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ def _is_pandas(part: Any) -> bool:
 
 
 def column_names(X: Any) -> list[Any]:
-    """Names of the columns, in their order."""
+    """Return the names of the columns, in their order."""
     if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
         return list(X.column_names)
     if not hasattr(X, "columns"):
@@ -36,7 +36,7 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
     column = X.iloc[:, place] if _is_pandas(X) else X[name]
     numbers = np.asarray(column)
     if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
-        numbers = np.array([_number(value) for value in values_of(column)])
+        numbers = np.array([as_number(value) for value in values_of(column)])
     numbers = numbers.astype(np.float64)
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
@@ -45,8 +45,8 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
     return numbers
 
 
-def _number(value: Any) -> float:
-    """Return the number that a value is, or NaN."""
+def as_number(value: Any) -> float:
+    """Return the number that a value is, or NaN; text is no number."""
     try:
         return np.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -54,7 +54,7 @@ def _number(value: Any) -> float:
 
 
 def values_of(y: Any) -> list[Any]:
-    """Values of a series or of any sequence, as Python has them."""
+    """Return the values of a series, or of any sequence, as a list."""
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(y, method):
             return list(getattr(y, method)())

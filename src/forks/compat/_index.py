@@ -4,12 +4,13 @@ import logging
 import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from math import isfinite, nan
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from forks.compat._frames import as_number
 from forks.engine import Matrix
 
 _OFTEN = 3  # times that names come again before they are expected: others may come in each row
@@ -32,11 +33,6 @@ class FeatureIndex:
 
     A row is made from a dict in one step if the last few had the same names, and not at all if the
     last one had the same values too; else name by name. What a dict does not have is 0.
-
-    Parameters
-    ----------
-    most : int
-        Names at most.
     """
 
     def __init__(self, most: int) -> None:
@@ -83,11 +79,11 @@ class FeatureIndex:
         self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
     def knows_all(self, names: Iterable[Hashable]) -> bool:
-        """Is there nothing to be learned from these names?"""
+        """Return whether none of these names would get a column."""
         return len(self.columns) == self.most or all(name in self.columns for name in names)
 
     def learn(self, names: Iterable[Hashable]) -> None:
-        """Return columns to new names, as long as there is room."""
+        """Add columns for new names, as long as there is room."""
         columns = self.columns.copy()
         for name in _sorted(name for name in names if name not in columns):
             if len(columns) == self.most:
@@ -105,7 +101,7 @@ class FeatureIndex:
     def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Matrix:
         """Make the row of a dict, in an array that is written to again by the next call.
 
-        To `learn` is to give columns to new names; otherwise they are ignored.
+        With `learn`, new names get columns; otherwise they are ignored.
         """
         values: Sequence[Any] | None = None
         try:
@@ -146,14 +142,8 @@ class FeatureIndex:
         columns = [self.columns[name] for name in names]
         gaps = np.diff([-1, *columns, self.width]) - 1  # columns without a value, before each
         write = struct.Struct("d".join(f"{8 * gap}x" for gap in gaps)).pack_into
-        take: Callable[[Mapping[Hashable, Any]], Sequence[Any]]
-        if len(names) > 1:
-            take = itemgetter(*names)
-        else:  # where an itemgetter gives no tuple
-
-            def take(x: Mapping[Hashable, Any]) -> Sequence[Any]:
-                return tuple(x[name] for name in names)
-
+        one = len(names) <= 1  # of which an itemgetter makes no tuple
+        take = (lambda x: tuple(x[name] for name in names)) if one else itemgetter(*names)
         self.__dict__.update(_length=len(names), _write=write, _take=take)
 
     def _by_name(self, x: Mapping[Hashable, Any]) -> list[Any]:
@@ -169,7 +159,7 @@ class FeatureIndex:
 
 
 def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
-    """Names of any kinds in an order that depends on nothing but them."""
+    """Return names of any types in an order that depends on the names only."""
 
     def key(name: Hashable) -> tuple[Any, ...]:
         parts = _DIGITS.split(name if isinstance(name, str) else repr(name))  # text, number, text
@@ -180,16 +170,12 @@ def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
 
 
 def check_values(x: Mapping[Hashable, Any]) -> None:
-    """Ask for finite numbers; booleans are numbers."""
+    """Check that all values are finite numbers; booleans are numbers."""
     for name, value in x.items():
         if isinstance(value, str | bytes):
             raise ValueError(
                 f"feature {name!r} must be a number, got {value!r}; "
                 "one-hot encode it first, with River's OneHotEncoder, say"
             )
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = nan
-        if not isfinite(number):
+        if not isfinite(as_number(value)):
             raise ValueError(f"feature {name!r} must be a finite number, got {value!r}")

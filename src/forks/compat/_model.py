@@ -5,7 +5,7 @@ import logging
 import math
 import sys
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ from forks.estimators.base import warn_caller
 from forks.estimators.first_rows import Beginner
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
+from forks.learners import FORKS
+from forks.losses import Hinge, SquaredError
 
 logger = logging.getLogger("forks")
 
@@ -61,6 +63,13 @@ class KernelModel(Beginner):
     def _target(self, known: Any, y: Any) -> Any:
         """Return the target of a label, one number per output."""
         raise NotImplementedError
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """Yield the parameters that River's own checks try."""
+        loss = Hinge() if cls._task == "classification" else SquaredError()
+        yield {}
+        yield {"learner": FORKS(budget=20, loss=loss)}
 
     def _n_outputs(self) -> int:
         return 1
@@ -190,8 +199,7 @@ class KernelModel(Beginner):
         engine = self._fitted_engine()
         known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
         columns = {name: numbers_of(X, place, name) for place, name in known}
-        scores: Matrix = engine.predict(self._matrix(columns, len(X)))
-        return scores
+        return engine.predict(self._matrix(columns, len(X)))
 
     # ---- about the model ---------------------------------------------------------------------
 

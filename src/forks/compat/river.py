@@ -32,7 +32,7 @@ each row would do, bit for bit. Frames are those that River takes: pandas, and w
 later also polars and pyarrow.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,6 @@ from forks.compat._model import (
 )
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
-from forks.learners import FORKS
-from forks.losses import SquaredError
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
@@ -68,7 +66,7 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
         "adaptive", another name, a dict with a name and settings, or one of `forks.learners` with
         a loss for the task: see `forks.OnlineKernelClassifier`.
     max_features
-        Names of features that are told apart; further ones are ignored.
+        Names of features that get a column each; further ones are ignored.
     seed
         Seeds the learner's draws: one seed, one result. The adaptive learner draws nothing.
 
@@ -98,11 +96,6 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
         self, learner: Any = "adaptive", max_features: int = 1000, seed: int | None = None
     ) -> None:
         self._start(learner, max_features, seed, TwoLabels({}))
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
-        yield {"learner": FORKS(budget=20)}
 
     def _with(self, known: TwoLabels, y: Any) -> TwoLabels:
         return known if y in known.targets else known.with_label(y)
@@ -163,11 +156,6 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
     @property
     def _multiclass(self) -> bool:
         return True
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
-        yield {"learner": FORKS(budget=20)}
 
     def _first_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
         """Begin with the score of the unseen class, of which all others are copies."""
@@ -232,11 +220,6 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         self, learner: Any = "adaptive", max_features: int = 1000, seed: int | None = None
     ) -> None:
         self._start(learner, max_features, seed, None)
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {}
-        yield {"learner": FORKS(budget=20, loss=SquaredError())}
 
     def _target(self, known: None, y: Any) -> float:
         return number_of(y)

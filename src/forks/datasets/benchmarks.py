@@ -14,56 +14,38 @@ from forks.streams import Chunk, read_csv, read_libsvm
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
-# SHA-256 of a file, and of its text if that is another one: see `DataFile`.
-_DIGESTS = {
-    "german.numer": ("49cd2d01c2b2908a84db1f1c94e3ec04f772db3a91560af1225edf739f003194",),
-    "german.permutations.csv": (
-        "bfd10eadb187a6dfa7f21eb4667e0ac108891f55e8faa02eb296023f4c427750",
-    ),
-    "svmguide3": ("ada17021fdf508bcaac7b7adea825886478f915935eccb24470f22c806dc4508",),
-    "spambase.data": (
-        "b1ef93de71f97714d3d7d4f58fc9f718da7bbc8ac8a150eff2778616a8097b12",
-        "ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431",
-    ),
-    "spambase.permutations.csv.bz2": (
-        "ad846b30341aa3d73a6b0f93473c6ec0f9779d5bffec847c090dbde1adb15821",
-        "d1a08d3aee208b783ad27edcaf3db5543963404b92c9a1a2d93d7e4bcf33260c",
-    ),
-    "cod-rna.bz2": (
-        "a781557c85cccdfc8123cd3bf6d6b1a35eac8a9ac0d2bbc80a90332c887b2d99",
-        "65b7cc0689fc29bba5db8b50fab0b6446d985f4bf8f6f5dd474f7df8b2f1ab6c",
-    ),
-    "w7a.bz2": (
-        "4f357088972317ba08319eb140dcb533c18736dd39fbae367634df959d40a784",
-        "bd02f445a1a2f4aaefd27d7dcc31f1f6a8521f904157f2ee7c96d1294cd26e36",
-    ),
-    "ijcnn1.bz2": (
-        "450dee8470b168e47b9fae1fc160396b8a809c675737837fce3acd51dcdc0481",
-        "16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f",
-    ),
-    "ijcnn1.t.bz2": (
-        "acd1db430684fdd3f0c768ecc49aa8e749d0004fc117611220c2aa576a7b6a24",
-        "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8",
-    ),
-    "abalone_scale": ("7f1f6ca7f636e684949fc3f6388fc4f7503083717f776876bbdd11098fc5378b",),
-    "flights-3m.csv.bz2": (
-        "7e5111e90fd56ab9a271ca55a755822a0bcb4e306b966860a33a5491830e2390",
-        "dd503470e15285557ed366cba30374795602bc877dc84cc8a570ac3cd8273cc2",
-    ),
-    "nycflights13-flights.csv.bz2": (
-        "145a9d62b3fb701b1228ed9a55419f218de29a78f98d41cca33c74b9369bfac3",
-        "563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4",
-    ),
-    "nycflights13-weather.csv.bz2": (
-        "6bfa99361369177c8d996144b158239b6fcb1417bd04cf1eee8008f957cf4dc1",
-        "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64",
-    ),
-}
+# SHA-256 of files, and of their texts where they differ: see `DataFile`.
+_DIGESTS = """
+49cd2d01c2b2908a84db1f1c94e3ec04f772db3a91560af1225edf739f003194  german.numer
+bfd10eadb187a6dfa7f21eb4667e0ac108891f55e8faa02eb296023f4c427750  german.permutations.csv
+ada17021fdf508bcaac7b7adea825886478f915935eccb24470f22c806dc4508  svmguide3
+b1ef93de71f97714d3d7d4f58fc9f718da7bbc8ac8a150eff2778616a8097b12  spambase.data
+ebec58cfca94ea61c77df632314acae15bad410f4769d38b1a66cb41050e3431  text:spambase.data
+ad846b30341aa3d73a6b0f93473c6ec0f9779d5bffec847c090dbde1adb15821  spambase.permutations.csv.bz2
+d1a08d3aee208b783ad27edcaf3db5543963404b92c9a1a2d93d7e4bcf33260c  text:spambase.permutations.csv.bz2
+a781557c85cccdfc8123cd3bf6d6b1a35eac8a9ac0d2bbc80a90332c887b2d99  cod-rna.bz2
+65b7cc0689fc29bba5db8b50fab0b6446d985f4bf8f6f5dd474f7df8b2f1ab6c  text:cod-rna.bz2
+4f357088972317ba08319eb140dcb533c18736dd39fbae367634df959d40a784  w7a.bz2
+bd02f445a1a2f4aaefd27d7dcc31f1f6a8521f904157f2ee7c96d1294cd26e36  text:w7a.bz2
+450dee8470b168e47b9fae1fc160396b8a809c675737837fce3acd51dcdc0481  ijcnn1.bz2
+16506cad788cf7c9607454150ed1994788204bac2ff4c9cb3b320036b6950d3f  text:ijcnn1.bz2
+acd1db430684fdd3f0c768ecc49aa8e749d0004fc117611220c2aa576a7b6a24  ijcnn1.t.bz2
+e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8  text:ijcnn1.t.bz2
+7f1f6ca7f636e684949fc3f6388fc4f7503083717f776876bbdd11098fc5378b  abalone_scale
+7e5111e90fd56ab9a271ca55a755822a0bcb4e306b966860a33a5491830e2390  flights-3m.csv.bz2
+dd503470e15285557ed366cba30374795602bc877dc84cc8a570ac3cd8273cc2  text:flights-3m.csv.bz2
+145a9d62b3fb701b1228ed9a55419f218de29a78f98d41cca33c74b9369bfac3  nycflights13-flights.csv.bz2
+563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4  text:nycflights13-flights.csv.bz2
+6bfa99361369177c8d996144b158239b6fcb1417bd04cf1eee8008f957cf4dc1  nycflights13-weather.csv.bz2
+5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64  text:nycflights13-weather.csv.bz2
+"""
+_SHA256 = {name: digest for digest, name in map(str.split, _DIGESTS.strip().splitlines())}
 
 
 def _file(name: str, rows: int, address: str | None = None) -> DataFile:
-    known = _DIGESTS.get(name, (None,))
-    return DataFile(name=name, rows=rows, sha256=known[0], text_sha256=known[-1], address=address)
+    digest = _SHA256.get(name)
+    text = _SHA256.get(f"text:{name}", digest)
+    return DataFile(name=name, rows=rows, sha256=digest, text_sha256=text, address=address)
 
 
 def _libsvm_rows(entry: DataSet, paths: list[Path], chunk: int) -> Iterator[Chunk]:

@@ -118,8 +118,7 @@ def _request(address: str, start: int) -> HTTPResponse:
     headers = {"User-Agent": "forks", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-    response: HTTPResponse = urlopen(Request(address, headers=headers), timeout=_TIMEOUT)
-    return response
+    return urlopen(Request(address, headers=headers), timeout=_TIMEOUT)
 
 
 def _reason(error: Exception) -> str:

@@ -40,20 +40,12 @@ from forks.files import replacing
 from forks.streams import Chunk, read_columns
 from forks.streams.files import PathLike, cell_error, existing
 
+_TIMES = ("time of day", "day in the week", "day in the year")
 FEATURES = (
-    "sine of the time of day",
-    "cosine of the time of day",
-    "sine of the day in the week",
-    "cosine of the day in the week",
-    "sine of the day in the year",
-    "cosine of the day in the year",
+    *(f"{wave} of the {time}" for time in _TIMES for wave in ("sine", "cosine")),
     "distance",
-    "origin, 30 days",
-    "destination, 30 days",
-    "route, 30 days",
-    "all, 1 hour",
-    "origin, 1 hour",
-    "destination, 1 hour",
+    *(f"{share}, 30 days" for share in ("origin", "destination", "route")),
+    *(f"{share}, 1 hour" for share in ("all", "origin", "destination")),
 )
 LATE = 15  # minutes
 ROW = np.dtype(
@@ -164,16 +156,14 @@ def _airports(cells: NDArray[np.str_]) -> Any:
     return 676 * a + 26 * b + c
 
 
+_NUMBER, _CODE = "a whole number of", "an airport's code of three capitals"
 # How each column is converted, and what its cells must be; in the order of ROW.
 _COLUMNS: dict[str, tuple[Callable[[NDArray[np.str_]], Any], str]] = {
     "date": (_minutes, "a date such as 2001-01-01T00:01"),
-    "delay": (
-        partial(_whole, smallest=-(2**15)),
-        "a whole number of minutes between -32,768 and 32,767",
-    ),
-    "distance": (partial(_whole, smallest=1), "a whole number of miles between 1 and 32,767"),
-    "origin": (_airports, "an airport's code of three capitals"),
-    "destination": (_airports, "an airport's code of three capitals"),
+    "delay": (partial(_whole, smallest=-(2**15)), f"{_NUMBER} minutes between -32,768 and 32,767"),
+    "distance": (partial(_whole, smallest=1), f"{_NUMBER} miles between 1 and 32,767"),
+    "origin": (_airports, _CODE),
+    "destination": (_airports, _CODE),
 }
 
 

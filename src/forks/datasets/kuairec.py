@@ -54,13 +54,7 @@ _CATEGORIES = (
     "register_days_range",
     *(f"onehot_feat{i}" for i in (0, 1, 2, 4, 5, 6, 7, *range(9, 18))),
 )
-_COUNTS = (
-    "like_user_num",
-    "share_user_num",
-    "comment_user_num",
-    "follow_user_num",
-    "reduce_similar_user_num",
-)
+_COUNTS = tuple(f"{do}_user_num" for do in ("like", "share", "comment", "follow", "reduce_similar"))
 _MISSING = ("", "nan", "NaN", "NA", "NULL", "null", "None")
 _CHUNK = 50_000
 _LARGEST_ID = 10**10  # which with a date of eight digits is still an int64
@@ -83,13 +77,9 @@ def read_kuairec(folder: PathLike, *, chunk: int = 10_000) -> Iterator[Chunk]:
 
 
 class KuaiRec:
-    """The rows in the order of time, for any number of passes.
+    """The rows of the four files in the order of time, for any number of passes.
 
-    Parameters
-    ----------
-    matrix, users, videos, days : str or path
-        The four files; see the module. A fault is a `StreamError` that names the file and the row
-        or the column.
+    A fault is a `StreamError` that names the file and the row or the column.
     """
 
     def __init__(self, matrix: PathLike, users: PathLike, videos: PathLike, days: PathLike) -> None:
@@ -99,21 +89,18 @@ class KuaiRec:
 
     @property
     def n_features(self) -> int:
-        """Columns of a row."""
         return sum(side.features.shape[1] for side in self._sides)
 
     def __len__(self) -> int:
         return len(self._positive)
 
     def chunks(self, chunk: int) -> Iterator[Chunk]:
-        """Return chunks (X, y)."""
         whole("chunk", chunk, 1)
         for start in range(0, len(self), chunk):
             part = slice(start, start + chunk)
-            parts = [
-                side.features[at[part]] for side, at in zip(self._sides, self._places, strict=True)
-            ]
-            yield np.hstack(parts), np.where(self._positive[part], 1.0, -1.0)
+            places = zip(self._sides, self._places, strict=True)
+            rows = np.hstack([side.features[at[part]] for side, at in places])
+            yield rows, np.where(self._positive[part], 1.0, -1.0)
 
 
 class _Side:
@@ -139,14 +126,10 @@ class _Side:
 # ---- cells -----------------------------------------------------------------------------------
 
 
-def _is_missing(cells: Any) -> NDArray[np.bool_]:
-    return np.isin(cells, _MISSING)
-
-
 def _numbers(path: Path, rows: Any, name: str, cells: Any) -> Vector:
     """Return numbers, NaN where missing. `rows` are those of the cells, from 0, for errors."""
     cells = np.asarray(cells, dtype=str)
-    missing = _is_missing(cells)
+    missing = np.isin(cells, _MISSING)
     values = as_numbers(np.where(missing, "0", cells))
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
@@ -198,8 +181,7 @@ def _users(path: Path) -> _Side:
 def _indicators(cells: Any) -> Matrix:
     """Return a column for each value, numbers by size and text by letters; zeros where missing."""
     cells = np.asarray(cells, dtype=str)
-    there = ~_is_missing(cells)
-    values = np.unique(cells[there])
+    values = np.unique(cells[~np.isin(cells, _MISSING)])
     numbers = as_numbers(values)
     if not np.isnan(numbers).any():
         values = values[np.argsort(numbers, kind="stable")]
@@ -255,7 +237,7 @@ def _sorted_rows(
     columns: list[list[Any]] = [[], [], [], [], []]
     before = 0
     for table in read_columns(path, _KEYS, chunk=_CHUNK):
-        kept = np.flatnonzero(~np.any([_is_missing(table[name]) for name in _KEYS], axis=0))
+        kept = np.flatnonzero(~np.any([np.isin(table[name], _MISSING) for name in _KEYS], axis=0))
         cells = {name: table[name][kept] for name in _KEYS}
         rows = before + kept
         user, video, date = (

@@ -44,11 +44,7 @@ def _joined(name: str, chunks: Iterator[Chunk]) -> tuple[Any, Vector]:
 def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:
     """Return what `load` returns in chunks (X, y), holding no more than a chunk.
 
-    Parameters
-    ----------
-    name : str
-    chunk : int
-        Rows in a chunk; the last one of each file may be shorter.
+    Chunks have `chunk` rows; the last one of each file may be shorter.
     """
     whole("chunk", chunk, 1)
     entry = describe(name)

@@ -35,11 +35,7 @@ def published_orders(data: str) -> NDArray[np.int64]:
 def read_permutations(path: PathLike, n_rows: int) -> NDArray[np.int64]:
     """Return orders of n_rows rows from a file: an int array (orders, n_rows), from 0.
 
-    Parameters
-    ----------
-    path : str or path
-        CSV: each row has the numbers of all rows, from 1, in one order. May be compressed.
-    n_rows : int
+    The file is CSV, which may be compressed: each row has the numbers of all rows, from 1.
     """
     orders = []
     with open_text(path) as file:

@@ -57,10 +57,8 @@ class DataSet:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
-        if self.rows_given is not None:
-            return self.rows_given
-        return sum(file.rows for file in self.files)
+        given = self.rows_given
+        return sum(file.rows for file in self.files) if given is None else given
 
 
 REGISTRY: dict[str, DataSet] = {}

@@ -24,7 +24,7 @@ logger = logging.getLogger("forks")
 
 
 class MendWarning(UserWarning):
-    """A learner has left steps out, or started anew, because numbers were beyond all bounds."""
+    """A learner has skipped steps, or started anew, because numbers would have overflowed."""
 
 
 class OnlineEstimator(Beginner, BaseEstimator):
@@ -159,22 +159,19 @@ class OnlineEstimator(Beginner, BaseEstimator):
             Of the rows of `ahead`.
         """
         first = not hasattr(self, "engine_")
-        return self._whole_call(
-            lambda: self._score_then_learn(ahead, X, y, classes, sample_weight, first), first
-        )
 
-    def _score_then_learn(
-        self, ahead: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
-    ) -> np.ndarray:
-        X, y, weights = self._check(X, y, sample_weight, first)
-        ahead = checked_rows(self, ahead)
-        if ahead.shape[0] != X.shape[0]:
-            raise ValueError(f"ahead has {ahead.shape[0]} rows, but X has {X.shape[0]}")
-        targets = self._targets(X, y, weights, classes, first)
-        weights = self._weighed(targets, weights)
-        with self.engine_.lock.alone:  # no prediction in between
-            self.engine_.enter()
-            return self._shaped(self._score_and_learn(ahead, X, targets, weights))
+        def work() -> np.ndarray:
+            rows, labels, weights = self._check(X, y, sample_weight, first)
+            scored = checked_rows(self, ahead)
+            if scored.shape[0] != rows.shape[0]:
+                raise ValueError(f"ahead has {scored.shape[0]} rows, but X has {rows.shape[0]}")
+            targets = self._targets(rows, labels, weights, classes, first)
+            weights = self._weighed(targets, weights)
+            with self.engine_.lock.alone:  # no prediction in between
+                self.engine_.enter()
+                return self._shaped(self._score_and_learn(scored, rows, targets, weights))
+
+        return self._whole_call(work, first)
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
@@ -282,7 +279,7 @@ class OnlineEstimator(Beginner, BaseEstimator):
         if engine.mends and not engine.warned:
             engine.warned = True
             warn_caller(
-                "numbers beyond all bounds: the learner has left out or mended "
+                "numbers would have overflowed: the learner has skipped or mended "
                 f"{engine.mends} of its steps, the last in round {engine.last_mend}; see n_mends_ "
                 "and last_mend_ for later ones",
                 MendWarning,

@@ -2,6 +2,7 @@
 
 import numbers
 import sys
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from forks.engine import Matrix, Vector
-from forks.estimators.any_learner import AnyLearner
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import ClassCounts, Labels, class_probabilities
-from forks.estimators.parameters import ForksParameters
+from forks.estimators.parameters import AnyLearner, ForksParameters
 
 _LARGEST = sys.float_info.max
 
@@ -29,11 +29,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     """What classifiers share: labels, weights of classes, probabilities."""
 
     _task = "classification"
-    _fitted: ClassVar[tuple[str, ...]] = (
-        "_labels",
-        *OnlineEstimator._fitted,
-        "_class_counts",
-    )
+    _fitted: ClassVar[tuple[str, ...]] = ("_labels", *OnlineEstimator._fitted, "_class_counts")
 
     class_weight: Any
     _labels: Labels
@@ -166,6 +162,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             return np.minimum(weights * factors, _LARGEST)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     """Online kernel classifier: one pass, bounded memory, nonlinear, and nothing to tune.
 
@@ -214,14 +211,11 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     True
     """
 
-    def __init__(
-        self, learner: Any = "adaptive", *, class_weight: Any = None, random_state: Any = None
-    ) -> None:
-        self.learner = learner
-        self.class_weight = class_weight
-        self.random_state = random_state
+    class_weight: Any = None
+    random_state: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FORKSClassifier(ForksParameters, OnlineClassifier):
     """FORKS, the learner of the paper: second-order learning on a sketched feature map.
 
@@ -268,43 +262,6 @@ class FORKSClassifier(ForksParameters, OnlineClassifier):
     True
     """
 
-    def __init__(
-        self,
-        budget: int = 100,
-        *,
-        buffer: int | None = None,
-        sketch_size: int | None = None,
-        n_landmarks: int | None = None,
-        rank: int | None = None,
-        update_cycle: int | None = None,
-        kernel: Any = "rbf",
-        bandwidth: Any = "median",
-        loss: Any = "squared_hinge",
-        scaling: str | None = "standard",
-        eta: float = 0.2,
-        alpha: float = 1.0,
-        curvature: float = 0.3,
-        on_update: str = "carry",
-        landmarks: str = "fixed",
-        max_points: int | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.buffer = buffer
-        self.sketch_size = sketch_size
-        self.n_landmarks = n_landmarks
-        self.rank = rank
-        self.update_cycle = update_cycle
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.loss = loss
-        self.scaling = scaling
-        self.eta = eta
-        self.alpha = alpha
-        self.curvature = curvature
-        self.on_update = on_update
-        self.landmarks = landmarks
-        self.max_points = max_points
-        self.class_weight = class_weight
-        self.random_state = random_state
+    loss: Any = "squared_hinge"
+    class_weight: Any = None
+    random_state: Any = None

@@ -39,7 +39,6 @@ class Labels(NamedTuple):
 
     @property
     def n_outputs(self) -> int:
-        """Width of the targets."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
     def codes_of(self, y: Any) -> np.ndarray:
@@ -68,8 +67,7 @@ class Labels(NamedTuple):
 
     def labels_of(self, scores: np.ndarray) -> np.ndarray:
         """Return the labels that scores answer."""
-        labels: np.ndarray = self.classes[self.answers(scores)]
-        return labels
+        return self.classes[self.answers(scores)]
 
     def is_mistake(self, scores: np.ndarray, y: Any) -> np.ndarray:
         """Return which scores answer another label than the right one."""
@@ -104,5 +102,4 @@ class ClassCounts(NamedTuple):
 
     def after(self, learned: int) -> Vector:
         """Return the counts when so many rows had been learned; the last ones if that is later."""
-        counts: Vector = self.table[min(learned - self.learned, len(self.table) - 1)]
-        return counts
+        return self.table[min(learned - self.learned, len(self.table) - 1)]

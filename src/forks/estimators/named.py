@@ -11,27 +11,19 @@ from forks.estimators.first_rows import Configured
 from forks.kernels import KERNELS, METRICS
 from forks.learners import Adaptive
 from forks.learners.adaptive import SMALLEST_BUFFER
-from forks.learners.catalogue import Method, Setting, find
+from forks.learners.catalogue import Setting, find
 from forks.losses import LOSSES, Hinge, SquaredError, SquaredHinge
 
-_ROUNDS = 10_000  # of a stream whose length nobody knows: sets update cycles only
+_ROUNDS = 10_000  # of a stream of unknown length: sets update cycles only
 
 
 def configured(given: Any, task: str) -> Configured:
     """Return the learner that a name, a name with settings, or a configuration stands for.
 
-    Parameters
-    ----------
-    given : str, dict or learner
-        A name of `forks.learners.catalogue`; a dict with a "name" and settings, such as
-        ``{"name": "nogd", "budget": 50, "loss": "logistic"}``; or a learner, which is returned.
-    task : {"classification", "regression"}
-
-    Returns
-    -------
-    Configured
-        With a name, the kernel is a Gaussian one and its bandwidth is to be set from the data,
-        unless the settings say otherwise.
+    `given` is a name of `forks.learners.catalogue`; a dict with a "name" and settings, such as
+    ``{"name": "nogd", "budget": 50, "loss": "logistic"}``; or a learner, which is returned. With a
+    name, the kernel is a Gaussian one and its bandwidth is to be set from the data, unless the
+    settings say otherwise.
     """
     if isinstance(given, str):
         given = {"name": given}
@@ -63,14 +55,10 @@ def chosen(name: str, value: Any, table: Mapping[str, Any]) -> Any:
 
 
 def kernel_from(given: Any, bandwidth: Any) -> tuple[Any, str | None]:
-    """Return a kernel, and the metric of the median that its bandwidth is to be, if it is.
+    """Return a kernel, and the metric if its bandwidth is to be the median distance, or None.
 
-    Parameters
-    ----------
-    given : str or kernel
-        A word of `forks.kernels.KERNELS`, or a kernel, which has its own bandwidth.
-    bandwidth : "median" or float
-        Of a kernel named by a word.
+    `given` is a word of `forks.kernels.KERNELS`, or a kernel, which has its own bandwidth;
+    `bandwidth` is "median" or a number, for a kernel named by a word.
     """
     kernel = chosen("kernel", given, KERNELS)
     is_set_here = isinstance(given, str) and "bandwidth" in kernel._fields
@@ -95,7 +83,8 @@ def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configur
     kernel, metric = kernel_from(*given)
     own = {field: settings.pop(field) for field in kernel._fields if field in settings}
     kernel = kernel._replace(**own)
-    usual = _usual_loss(method, task)
+    usual: Any = SquaredHinge() if method.name == "Adaptive" else Hinge()
+    usual = SquaredError() if task == "regression" else usual
     loss = chosen("loss", settings.get("loss", usual), LOSSES[task])
     made: Any = method.make(Setting(kernel, budget, _ROUNDS, loss))
     names = [field.name for field in fields(made)]
@@ -114,9 +103,3 @@ def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configur
     learner = replace(made, **settings)
     check_task(learner, task)
     return Configured(learner, metric)
-
-
-def _usual_loss(method: Method, task: str) -> Any:
-    if task == "regression":
-        return SquaredError()
-    return SquaredHinge() if method.name == "Adaptive" else Hinge()

@@ -1,34 +1,54 @@
-"""The flat parameters of `FORKSClassifier` and `FORKSRegressor`, turned into a learner."""
+"""The parameters of estimators, and the learner that they describe."""
 
-import inspect
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
 
 from forks.estimators.base import OnlineEstimator, warn_caller
 from forks.estimators.first_rows import Configured
-from forks.estimators.named import check_task, chosen, kernel_from
+from forks.estimators.named import check_task, chosen, configured, kernel_from
 from forks.learners import FORKS
 from forks.losses import LOSSES
 
-_OF_LEARNER = (
-    "budget",
-    "buffer",
-    "sketch_size",
-    "n_landmarks",
-    "rank",
-    "update_cycle",
-    "eta",
-    "alpha",
-    "curvature",
-    "on_update",
-    "landmarks",
-    "max_points",
-)
 _OF_UPDATES = ("on_update", "landmarks", "max_points")
 _SHARED = ("budget", "buffer")  # which the default learner of before had, too
 
 
+@dataclass(eq=False, repr=False)
+class AnyLearner(OnlineEstimator):
+    """An estimator whose learner is a parameter."""
+
+    learner: Any = "adaptive"
+
+    def _configured(self) -> Configured:
+        return configured("adaptive" if self.learner is None else self.learner, self._task)
+
+    def _warn_of_old_use(self) -> None:
+        if self.learner is None:
+            warn_caller('learner=None is deprecated: write learner="adaptive"', FutureWarning)
+
+
+@dataclass(eq=False, repr=False)
 class ForksParameters(OnlineEstimator):
     """What the two estimators of the paper's learner share."""
+
+    budget: int = 100
+    _: KW_ONLY
+    buffer: int | None = None
+    sketch_size: int | None = None
+    n_landmarks: int | None = None
+    rank: int | None = None
+    update_cycle: int | None = None
+    kernel: Any = "rbf"
+    bandwidth: Any = "median"
+    loss: Any = None  # every subclass has its own
+    scaling: str | None = "standard"
+    eta: float = 0.2
+    alpha: float = 1.0
+    curvature: float = 0.3
+    on_update: str = "carry"
+    landmarks: str = "fixed"
+    max_points: int | None = None
 
     def _configured(self) -> Configured:
         kernel, metric = kernel_from(self.kernel, self.bandwidth)
@@ -47,8 +67,7 @@ class ForksParameters(OnlineEstimator):
 
     def _changed(self, names: Iterable[str]) -> list[str]:
         """Return the names of parameters that are not at their defaults."""
-        usual = inspect.signature(type(self)).parameters
-        return [name for name in names if getattr(self, name) != usual[name].default]
+        return [name for name in names if getattr(self, name) != getattr(type(self), name)]
 
     def _warn_of_old_use(self) -> None:
         if not self._changed(name for name in _OF_LEARNER if name not in _SHARED):
@@ -59,3 +78,10 @@ class ForksParameters(OnlineEstimator):
                 f"is {now}()",
                 FutureWarning,
             )
+
+
+_OF_LEARNER = tuple(  # in which kernel and loss are built first
+    field.name
+    for field in fields(ForksParameters)
+    if field.name not in ("kernel", "bandwidth", "loss", "scaling")
+)

@@ -1,14 +1,14 @@
 """Regressors."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from forks.engine import Matrix
-from forks.estimators.any_learner import AnyLearner
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.parameters import ForksParameters
+from forks.estimators.parameters import AnyLearner, ForksParameters
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -45,6 +45,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return self._shaped(self._scores(X))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
     """Online kernel regressor: one pass, bounded memory, nonlinear, and nothing to tune.
 
@@ -58,26 +59,14 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
 
     Attributes
     ----------
-    learner_ : learner
-        The configuration at work.
-    n_rounds_ : int
-        Rows learned so far.
-    n_points_ : int
-        Points stored now.
-    n_mends_ : int
-        Steps that were left out, or mended, because numbers would not have been finite; the first
-        one brings a `MendWarning`.
-    last_mend_ : int or None
-        The round of the last of them.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
+        See `OnlineKernelClassifier`.
     """
 
-    def __init__(self, learner: Any = "adaptive", *, random_state: Any = None) -> None:
-        self.learner = learner
-        self.random_state = random_state
+    random_state: Any = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FORKSRegressor(ForksParameters, OnlineRegressor):
     """FORKS, the learner of the paper, for numbers.
 
@@ -101,41 +90,5 @@ class FORKSRegressor(ForksParameters, OnlineRegressor):
         See `OnlineKernelRegressor`.
     """
 
-    def __init__(
-        self,
-        budget: int = 100,
-        *,
-        buffer: int | None = None,
-        sketch_size: int | None = None,
-        n_landmarks: int | None = None,
-        rank: int | None = None,
-        update_cycle: int | None = None,
-        kernel: Any = "rbf",
-        bandwidth: Any = "median",
-        loss: Any = "squared_error",
-        scaling: str | None = "standard",
-        eta: float = 0.2,
-        alpha: float = 1.0,
-        curvature: float = 0.3,
-        on_update: str = "carry",
-        landmarks: str = "fixed",
-        max_points: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.buffer = buffer
-        self.sketch_size = sketch_size
-        self.n_landmarks = n_landmarks
-        self.rank = rank
-        self.update_cycle = update_cycle
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.loss = loss
-        self.scaling = scaling
-        self.eta = eta
-        self.alpha = alpha
-        self.curvature = curvature
-        self.on_update = on_update
-        self.landmarks = landmarks
-        self.max_points = max_points
-        self.random_state = random_state
+    loss: Any = "squared_error"
+    random_state: Any = None

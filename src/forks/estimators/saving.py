@@ -28,13 +28,8 @@ from forks.files import cannot_load, decode, encode, pack, unpack, write_atomica
 from forks.kernels import METRICS
 
 _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
-    estimator.__name__: estimator
-    for estimator in (
-        FORKSClassifier,
-        FORKSRegressor,
-        OnlineKernelClassifier,
-        OnlineKernelRegressor,
-    )
+    kind.__name__: kind
+    for kind in (FORKSClassifier, FORKSRegressor, OnlineKernelClassifier, OnlineKernelRegressor)
 }
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _NOTE = "note."
@@ -189,17 +184,12 @@ def _whole(name: str, value: Any, low: int, high: int = MANY) -> int:
 # order of `_fitted`, so a model has those before it.
 
 
-def _write_names(names: np.ndarray, arrays: Arrays) -> list[str]:
-    return [str(name) for name in names]
-
-
 def _read_names(given: Any, model: Any, arrays: Arrays) -> np.ndarray:
     if not isinstance(given, list) or not all(type(name) is str for name in given):
         raise ValueError("the feature names are no text")
-    if len(given) != model.n_features_in_:
-        raise ValueError(
-            f"there are {len(given)} feature names for {model.n_features_in_} features"
-        )
+    n = model.n_features_in_
+    if len(given) != n:
+        raise ValueError(f"there are {len(given)} feature names for {n} features")
     return np.array(given, dtype=object)
 
 
@@ -231,11 +221,6 @@ def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
     if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
         raise ValueError("the classes are not sorted, or fewer than two")
     return Labels(classes)
-
-
-def _write_counts(counts: ClassCounts, arrays: Arrays) -> list[float]:
-    held: list[float] = np.minimum(counts.table[-1], MANY).tolist()  # of now: it is settled
-    return held
 
 
 def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
@@ -406,6 +391,10 @@ def _check_csr(parts: list[np.ndarray], n_rows: int, n_features: int) -> None:
         raise ValueError("the first rows are no CSR matrix")
 
 
+def _read_width(given: Any, model: Any, arrays: Arrays) -> int:
+    return _whole("n_features", given, 1)
+
+
 class _Attribute(NamedTuple):
     write: Callable[[Any, Arrays], Any]
     read: Callable[[Any, Any, Arrays], Any]
@@ -413,11 +402,11 @@ class _Attribute(NamedTuple):
 
 _ATTRIBUTES = {
     "_labels": _Attribute(_write_labels, _read_labels),
-    "n_features_in_": _Attribute(
-        lambda n, arrays: int(n), lambda given, model, arrays: _whole("n_features", given, 1)
-    ),
-    "feature_names_in_": _Attribute(_write_names, _read_names),
+    "n_features_in_": _Attribute(lambda n, arrays: int(n), _read_width),
+    "feature_names_in_": _Attribute(lambda names, arrays: list(map(str, names)), _read_names),
     "engine_": _Attribute(_write_engine, _read_engine),
     "_first_rows": _Attribute(_write_first, _read_first),
-    "_class_counts": _Attribute(_write_counts, _read_counts),
+    "_class_counts": _Attribute(  # of now: it is settled
+        lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
+    ),
 }

@@ -5,8 +5,8 @@
 - `play` and `LearnerPlayer` play bare learners, for experiments.
 - `hindsight` and `regret` compare with the best fixed hypothesis.
 
-Beside them: `forks.evaluate.metrics` (what is counted), `players` (one for every kind of model),
-`clock` (CPU time, compilation before it starts) and `provenance` (where a record was made).
+Beside them: `forks.evaluate.metrics` (what is counted), `players` (one for every kind of model) and
+`clock` (CPU time, compilation before it starts).
 """
 
 from forks.evaluate._prequential import play, prequential

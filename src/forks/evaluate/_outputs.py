@@ -1,20 +1,15 @@
 """Files that a run appends to, and can be taken back to the length that a checkpoint knows."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from forks.files import sync
 
 
 class Output:
-    """A file of lines; without a path, lines go nowhere. For use in a `with`.
+    """A file of lines; without a path, lines go nowhere.
 
-    Parameters
-    ----------
-    path : path or None
-    length : int or None
-        Bytes to go on after; None to begin anew.
+    `length` is the number of bytes to go on after; None to begin anew.
     """
 
     def __init__(self, path: Path | None, length: int | None) -> None:
@@ -24,7 +19,7 @@ class Output:
         if path is None:
             return
         if length is None:
-            self._file = open(path, "wb")  # noqa: SIM115  closed in __exit__
+            self._file = open(path, "wb")  # noqa: SIM115  closed by `close`
             return
         there = path.stat().st_size if path.exists() else -1
         if there < self.length:
@@ -34,20 +29,11 @@ class Output:
         file.truncate(self.length)
         file.seek(self.length)
 
-    def __enter__(self) -> "Output":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
     def write(self, text: str) -> None:
-        """Append text."""
         if self._file is not None:
             data = text.encode()
             self._file.write(data)
@@ -56,7 +42,4 @@ class Output:
     def flush(self, to_disk: bool) -> None:
         """Hand all lines to the system, or bring them to the disk."""
         if self._file is not None:
-            if to_disk:
-                sync(self._file)
-            else:
-                self._file.flush()
+            sync(self._file) if to_disk else self._file.flush()

@@ -19,7 +19,6 @@ class Rows(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     def part(self, start: int, stop: int) -> Rows:
@@ -46,7 +45,6 @@ class Queue:
         self._chunks: deque[Rows] = deque()
 
     def add(self, rows: Rows) -> None:
-        """Put rows at the end."""
         self._chunks.append(rows)
         self.n_rows += rows.n_rows
 

@@ -68,20 +68,9 @@ _ready: set[Any] = set()
 def warm_up(learner: Learner, sparse: bool, late: bool) -> float:
     """Compile, or load, what a learner needs for rows of this form, once in a process.
 
-    A small learner of the same kind plays made-up rows until it has met all its events.
-
-    Parameters
-    ----------
-    learner : Learner
-    sparse : bool
-        Are rows CSR, or dense?
-    late : bool
-        Will labels come late (`Engine.score_then_learn`)?
-
-    Returns
-    -------
-    float
-        CPU seconds that it took.
+    A small learner of the same kind plays made-up rows until it has met all its events. With
+    `sparse` rows are CSR; with `late` labels come late (`Engine.score_then_learn`). Return the CPU
+    seconds that it took.
     """
     kind = _kind(learner.rule()), sparse, late
     if kind in _ready:

@@ -86,17 +86,7 @@ class Played(NamedTuple):
 
 
 class ClassTally:
-    """Counts of a classifier.
-
-    Parameters
-    ----------
-    classes : array
-        The labels, sorted.
-    loss : Loss or None
-        None to leave the losses out.
-    window : int
-        Rounds of the recent mistake rate.
-    """
+    """Counts of a classifier; `classes` are sorted, and `loss` is None to leave the losses out."""
 
     def __init__(self, classes: np.ndarray, loss: Loss | None, window: int) -> None:
         self.classes = classes
@@ -108,7 +98,6 @@ class ClassTally:
         self.total_loss = 0.0
 
     def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
-        """Count some rounds."""
         wrong = played.answers != y
         self.mistakes += int(np.count_nonzero(wrong))
         self.as_published += int(np.count_nonzero(wrong & played.switched))
@@ -154,7 +143,6 @@ class ErrorTally:
         self.total_loss = 0.0
 
     def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
-        """Add some rounds."""
         y = y.astype(np.float64)
         errors = played.answers - y
         self.absolute = _sum(self.absolute, np.abs(errors), None)
@@ -186,7 +174,7 @@ Tally = ClassTally | ErrorTally
 
 
 def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:
-    """Loss of each row, added up over its outputs."""
+    """Return the loss of each row, summed over its outputs."""
     loss = check_loss(loss)
     losses = np.zeros(scores.shape[0])
     scores = np.ascontiguousarray(scores, np.float64)

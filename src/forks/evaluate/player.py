@@ -20,28 +20,15 @@ class Player:
         Of the model, in checkpoints and errors.
     model
         It learns in place.
-    window : int
-        Rounds of the recent mistake rate.
-    delay : int
-        Rounds that a label comes late: see `prequential`.
+    window, delay : int
+        See `prequential`.
     classes : array, optional
-        All labels that can occur; by default, those that the model knows, or those of the first
+        All labels that can occur; by default those that the model knows, or those of the first
         chunk.
-
-    Attributes
-    ----------
-    rounds : int
-        Rows played so far.
-    clock : Clock
-        CPU time of predicting and learning.
-    compile_seconds : float
-        CPU time of compiling, before the first round.
-    tally : ClassTally or ErrorTally
-        What has been counted; there once the player is prepared for the first chunk.
     """
 
     classifies: bool
-    tally: Tally
+    tally: Tally  # made when the first chunk is known
 
     def __init__(
         self, name: str, model: Any, *, window: int = 1000, delay: int = 0, classes: Any = None
@@ -53,8 +40,8 @@ class Player:
         self.classes: Any = None if classes is None else np.unique(classes)
         self.first_call: dict[str, Any] = {}  # what only the first call that learns is given
         self.prepared = False
-        self.rounds = 0
-        self.clock = Clock()
+        self.rounds = 0  # rows played so far
+        self.clock = Clock()  # of predicting and learning
         self.compile_seconds = 0.0
 
     def prepare(self, rows: Rows) -> None:
@@ -87,14 +74,7 @@ class Player:
         self.rounds = rounds
 
     def play(self, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> Played:
-        """Score each row before its label is used, learn it, and count.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or data frame
-        y, weights : array
-            One entry per row; weights are factors of the losses.
-        """
+        """Score each row before its label is used, learn it, and count."""
         rows = Rows(X, y, weights)
         if not self.prepared:
             self.prepare(rows)

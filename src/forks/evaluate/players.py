@@ -55,7 +55,6 @@ class EstimatorPlayer(Player):
         self.at_first = self.learner.rounds_since_switch(empty)
 
     def warm_up(self, rows: Rows) -> None:
-        """Compile what the learner needs."""
         self.compile_seconds = warm_up(self.learner, sparse.issparse(rows.X), self.delay > 0)
 
     @property
@@ -66,8 +65,7 @@ class EstimatorPlayer(Player):
     @property
     def learner(self) -> Learner:
         """The configuration at work, or to be."""
-        learner: Learner = self.model._learner() if self.engine is None else self.engine.learner
-        return learner
+        return self.model._learner() if self.engine is None else self.engine.learner
 
     def _is_classifier(self) -> bool:
         return bool(self.model._task == "classification")
@@ -121,11 +119,10 @@ class EstimatorPlayer(Player):
 
     def _rounds_since_switch(self) -> int | None:
         engine = self.engine
-        rounds: int | None = self.at_first if engine is None else engine.rounds_since_switch
-        return rounds
+        return self.at_first if engine is None else engine.rounds_since_switch
 
     def _switched(self, before: int | None, learned: Rows) -> np.ndarray:
-        """Which of the rounds just learned were after the switch?
+        """Return which of the rounds just learned were after the switch.
 
         A row that is scored in turn with one of them is scored after the switch if that one is
         learned after it.
@@ -182,14 +179,12 @@ class LearnerPlayer(EstimatorPlayer):
 
     @property
     def engine(self) -> Any:
-        """The engine; None until the first rows tell how wide it is."""
+        """The engine; None until the width of the first rows is known."""
         return None if isinstance(self.model, Learner) else self.model
 
     @property
     def learner(self) -> Learner:
-        """The configuration."""
-        learner: Learner = self.model if self.engine is None else self.engine.learner
-        return learner
+        return self.model if self.engine is None else self.engine.learner
 
     def prepare(self, rows: Rows) -> None:
         """Make the engine, as well."""
@@ -236,7 +231,9 @@ class PartialFitPlayer(Player):
     def prepare(self, rows: Rows) -> None:
         """Check that weights can be learned, as well."""
         super().prepare(rows)
-        if rows.weights is not None and not _takes_weights(self.model.partial_fit):
+        if rows.weights is None:
+            return
+        if "sample_weight" not in inspect.signature(self.model.partial_fit).parameters:
             raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
 
     def _loss(self) -> Loss | None:
@@ -265,7 +262,7 @@ class PartialFitPlayer(Player):
 
 
 def _classifies(name: str, model: Any) -> bool:
-    """Is the model a classifier? Without scikit-learn's tags, one with scores is."""
+    """Return whether the model is a classifier; without scikit-learn's tags, one with scores is."""
     if not hasattr(model, "partial_fit") or not hasattr(model, "predict"):
         raise ValueError(
             f"models: {name} must have partial_fit and predict, got {type(model).__name__}"
@@ -273,10 +270,6 @@ def _classifies(name: str, model: Any) -> bool:
     with suppress(AttributeError):
         return bool(get_tags(model).estimator_type == "classifier")
     return hasattr(model, "decision_function")
-
-
-def _takes_weights(partial_fit: Any) -> bool:
-    return "sample_weight" in inspect.signature(partial_fit).parameters
 
 
 class RiverPlayer(Player):

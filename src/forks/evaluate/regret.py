@@ -36,7 +36,7 @@ def hindsight(
     X, y
         All rows of the stream, and their labels.
     scores : array
-        What `model.prequential` gave.
+        What `model.prequential` returned.
     rounds, ridge
         See `regret`.
 
@@ -53,13 +53,7 @@ def hindsight(
 
 
 def regret(
-    scores: Any,
-    y: Any,
-    features: Any,
-    loss: Loss,
-    *,
-    rounds: Any = None,
-    ridge: float = 1e-3,
+    scores: Any, y: Any, features: Any, loss: Loss, *, rounds: Any = None, ridge: float = 1e-3
 ) -> Vector:
     """Return sum_t l(f_t, y_t) - sum_t l(w'phi_t, y_t) over the first rounds, w the best for all.
 
@@ -138,7 +132,7 @@ def _minimum(features: Matrix, y: Vector, loss: Loss, shrinking: Vector) -> Vect
 
 
 def _smooth(loss: Loss, f: Vector, y: Vector, width: float) -> tuple[Vector, Vector, Vector]:
-    """Losses, slopes and curvatures in f, a kink rounded off over this width."""
+    """Return losses, slopes and curvatures in f, a kink rounded off over this width."""
     if isinstance(loss, Hinge):
         return _rounded(1.0 - y * f, -y, width)
     if isinstance(loss, EpsilonInsensitive):

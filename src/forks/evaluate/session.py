@@ -10,7 +10,7 @@ ends with the same bytes as a run that was never killed.
 import json
 import math
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ def learn(
         session = _Session(model, classes, every, checkpoint, note, on_record)
         lengths = session.restore(resume)
         session.predictions, session.metrics = (
-            stack.enter_context(Output(None if path is None else Path(path), length))
+            stack.enter_context(closing(Output(None if path is None else Path(path), length)))
             for path, length in zip((predictions, metrics), lengths, strict=True)
         )
         session.play(stream)
@@ -264,17 +264,13 @@ class _Session:
     def figures(self) -> dict[str, Any]:
         """Return the record of now."""
         at = self.player.checkpoint()
-        figures: dict[str, Any] = {"rows": at.rounds}
-        if self.player.classifies:
-            figures["mistakes"] = at.mistakes
-            figures["mistake_rate"] = at.mistake_rate
-            figures["recent_mistake_rate"] = at.recent_mistake_rate
-        else:
-            figures["root_mean_squared_error"] = math.sqrt(at.squared_error)
-            figures["mean_absolute_error"] = at.absolute_error
-        figures["mean_loss"] = at.loss / at.rounds
-        figures["stored_points"] = at.stored_points
-        figures["state_bytes"] = at.state_bytes
+        names = ("mistakes", "mistake_rate", "recent_mistake_rate")
+        rates = {name: getattr(at, name) for name in names}
+        if not self.player.classifies:
+            root = math.sqrt(at.squared_error)
+            rates = {"root_mean_squared_error": root, "mean_absolute_error": at.absolute_error}
+        sizes = {"stored_points": at.stored_points, "state_bytes": at.state_bytes}
+        figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / at.rounds, **sizes}
         return {name: _or_none(value) for name, value in figures.items()}
 
     def _record(self) -> None:

@@ -8,20 +8,20 @@ engine, without compilation.
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from forks.datasets import published_orders, read
 from forks.estimators.first_rows import median_distance
 from forks.evaluate import LearnerPlayer
+from forks.experiments.record import grouped
+from forks.experiments.report import Table, with_progress
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
 from forks.learners.catalogue import CATALOGUE, Method, Setting, find
@@ -80,24 +80,9 @@ def run_compare(
     output: Path | None = None,
     console: Console | None = None,
 ) -> list[Run]:
-    """Compare methods (all of them by default) on a data set; print the table.
+    """Compare methods on a data set, and print the table; `forks compare` has the parameters.
 
-    Parameters
-    ----------
-    data : str
-        A name that `forks.datasets` knows, or a file that its `read` takes.
-    methods : sequence of str
-        Names of the catalogue.
-    budget : int, default 50, or 100 above 10,000 rows
-    bandwidth : float, default the median distance between rows
-    n_permutations : int
-    rows : int, optional
-        Rows of each permutation to play.
-    seed : int
-        Of the permutations (where none are published) and of the methods' draws.
-    jobs : int, default all cores
-    output : path, optional
-        JSON file for the runs.
+    Where permutations are published, the first ones are those; the seed makes the others.
     """
     chosen = [find(name) for name in methods] if methods else list(CATALOGUE)
     X, y = read(data)
@@ -118,7 +103,10 @@ def run_compare(
     runs = list(_runs(plan, rows_and_orders, chosen, jobs or os.cpu_count() or 1, console))
     _show(console, plan, chosen, runs, X.shape[1])
     if output is not None:
-        _write(output, plan, runs)
+        ordered = [asdict(run) for run in sorted(runs, key=attrgetter("permutation"))]
+        output.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({**asdict(plan), "runs": ordered}, indent=1)
+        write_atomically(output, (text + "\n").encode())
     return runs
 
 
@@ -134,26 +122,14 @@ def _runs(
     """Play all runs, and yield them as they end, under a progress bar."""
     # One permutation of every method first: what one process compiles, the others load.
     tasks = [(m.name, i) for i in range(plan.n_permutations) for m in methods]
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
     pool = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered")
-    with progress if console.is_terminal else nullcontext():
-        bar = progress.add_task("compiling, if this is the first time", total=len(tasks))
-        for run in pool(delayed(_play)(plan, data, *task) for task in tasks):
-            progress.update(bar, advance=1, description=run.method)
-            yield run
+    runs = pool(delayed(_play)(plan, data, *task) for task in tasks)
+    first = "compiling, if this is the first time"
+    return with_progress(runs, len(tasks), console, lambda run: run.method, first)
 
 
 def _play(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     """Play one method on one permutation; a failure becomes its result."""
-    try:
-        return _played(plan, data, name, permutation)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        return Run(method=name, permutation=permutation, failure=reason)
-
-
-def _played(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     if permutation < len(data.orders):
         order = data.orders[permutation]
     else:
@@ -161,17 +137,20 @@ def _played(plan: Comparison, data: _Data, name: str, permutation: int) -> Run:
     order = order[: plan.n_rows]
     # as an estimator with this random_state draws it
     seed = np.random.RandomState(plan.seed + permutation).randint(2**31 - 1)
-    learner = find(name).make(plan.setting())
-    player = LearnerPlayer(name, learner, seed=seed, classes=np.unique(data.y))
-    player.play(data.X[order], data.y[order])
+    run = Run(method=name, permutation=permutation)
+    try:
+        learner = find(name).make(plan.setting())
+        player = LearnerPlayer(name, learner, seed=seed, classes=np.unique(data.y))
+        player.play(data.X[order], data.y[order])
+    except Exception as error:
+        return replace(run, failure=f"{type(error).__name__}: {error}")
     at = player.checkpoint()
-    return Run(
-        method=name,
-        permutation=permutation,
+    return replace(
+        run,
         mistakes=at.mistake_rate,
         rows_per_second=at.rounds_per_second,
-        stored_points=player.engine.stored_points,
-        state_bytes=player.engine.state_bytes,
+        stored_points=at.stored_points or 0,
+        state_bytes=at.state_bytes or 0,
     )
 
 
@@ -189,12 +168,9 @@ def _show(
         "every round counted.",
         soft_wrap=True,
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for i, heading in enumerate(("", "mistakes", "rows/s", "points", "state")):
-        table.add_column(heading, justify="right" if i else "left", no_wrap=True)
-    for method in methods:
-        table.add_row(method.name, *_cells([run for run in runs if run.method == method.name]))
-    console.print(table)
+    by_name = grouped(runs, attrgetter("method"))
+    rows = [[method.name, *_cells(by_name[method.name])] for method in methods]
+    console.print(Table(["", "mistakes", "rows/s", "points", "state"], rows))
     for failure in dict.fromkeys(f"{r.method}: {r.failure}" for r in runs if r.failure):
         console.print(failure, soft_wrap=True)
 
@@ -218,10 +194,3 @@ def _size(n_bytes: float) -> str:
     while n_bytes >= 1000.0 and unit < 3:
         n_bytes, unit = n_bytes / 1000.0, unit + 1
     return f"{n_bytes:.3g} {('B', 'kB', 'MB', 'GB')[unit]}"
-
-
-def _write(path: Path, plan: Comparison, runs: Sequence[Run]) -> None:
-    ordered = sorted(runs, key=lambda run: run.permutation)
-    text = json.dumps({**asdict(plan), "runs": [asdict(run) for run in ordered]}, indent=1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (text + "\n").encode())

@@ -1,6 +1,7 @@
 """The demonstration: the default model and a linear one live on a drifting stream; a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from sklearn.linear_model import SGDClassifier
 from forks.engine import Vector
 from forks.estimators import OnlineKernelClassifier
 from forks.evaluate import Checkpoint, prequential
+from forks.experiments.style import BLUE, DARK_GREY, FAINT, GREY, INK
 from forks.files import replacing
 from forks.streams import drift_rows, drifting
 
 try:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
-    from matplotlib.ticker import FuncFormatter
 except ModuleNotFoundError as error:
     needed = "the demo draws with matplotlib: pip install 'forks-learn[plot]'"
     raise ModuleNotFoundError(needed, name=error.name) from error
@@ -84,9 +85,9 @@ def run_demo(
     )
     checkpoints = prequential(models, stream, every=_CHUNK, window=_WINDOW, classes=_CLASSES)
     pairs = []
-    with _Progress(console, rows) as progress:
+    with _progress(console, rows) as show:
         for pair in zip(checkpoints, checkpoints, strict=True):  # of both models, in turns
-            progress.show(*pair)
+            show(*pair)
             pairs.append(pair)
     forks, linear = (_result(track, drifts) for track in zip(*pairs, strict=True))
     seen = np.array([at.rounds for at, _ in pairs], dtype=float)
@@ -111,33 +112,24 @@ _COLUMNS = (
 )
 
 
-class _Progress:
-    """One line under a heading: rewritten in place on a terminal, else printed now and then."""
+@contextmanager
+def _progress(console: Console, rows: int) -> Iterator[Callable[[Checkpoint, Checkpoint], None]]:
+    """Show one line under a heading: rewritten in place on a terminal, else printed at times."""
+    console.print(f"\n{_COLUMNS[0]}\n{_COLUMNS[1]}", style="dim")
+    if console.is_terminal:
+        with Live(console=console, refresh_per_second=_REFRESHES) as live:
+            yield lambda forks, linear: live.update(_line(forks, linear))
+        return
+    printed = 0
 
-    def __init__(self, console: Console, rows: int) -> None:
-        self.console = console
-        self.total = rows
-        self.printed = 0
-        self.live: Live | None = None
+    def show(forks: Checkpoint, linear: Checkpoint) -> None:
+        nonlocal printed
+        seen = forks.rounds * _PLAIN_LINES // rows
+        if seen > printed:
+            printed = seen
+            console.print(_line(forks, linear))
 
-    def __enter__(self) -> "_Progress":
-        self.console.print(f"\n{_COLUMNS[0]}\n{_COLUMNS[1]}", style="dim")
-        if self.console.is_terminal:
-            self.live = Live(console=self.console, refresh_per_second=_REFRESHES)
-            self.live.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self.live is not None:
-            self.live.stop()
-
-    def show(self, forks: Checkpoint, linear: Checkpoint) -> None:
-        seen = forks.rounds * _PLAIN_LINES // self.total
-        if self.live is not None:
-            self.live.update(_line(forks, linear))
-        elif seen > self.printed:
-            self.printed = seen
-            self.console.print(_line(forks, linear))
+    yield show
 
 
 def _line(forks: Checkpoint, linear: Checkpoint) -> Text:
@@ -155,13 +147,9 @@ def _sum_up(console: Console, result: DemoResult) -> None:
     for heading in ("mistakes over all", "once settled", "rows per second"):
         table.add_column(heading, justify="right")
     for name, model in (("forks", result.forks), ("linear", result.linear)):
-        table.add_row(
-            name,
-            f"{100 * model.mistake_rate:.1f} %",
-            f"{100 * model.settled_rate:.1f} %",
-            f"{model.rows_per_second:,.0f}",
-            style="bold" if name == "forks" else "",
-        )
+        rates = (f"{100 * rate:.1f} %" for rate in (model.mistake_rate, model.settled_rate))
+        style = "bold" if name == "forks" else ""
+        table.add_row(name, *rates, f"{model.rows_per_second:,.0f}", style=style)
     console.print()
     console.print(table)
     console.print(
@@ -171,69 +159,43 @@ def _sum_up(console: Console, result: DemoResult) -> None:
     console.print(f"Picture: {result.picture}", soft_wrap=True)
 
 
-_BLUE, _INK = "#1f5fbf", "#22262b"
-_DARK_GREY, _GREY, _FAINT = "#6b7079", "#a3a8b0", "#c9ccd1"
-
-
 def draw(result: DemoResult) -> Figure:
     """Draw the mistake rates over time, with the drifts."""
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
     figure = Figure(figsize=(9.6, 4.4), dpi=160, layout=layout)
     axes = figure.add_subplot()
     end = float(result.rows[-1])
+    place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
     for row in result.drifts:
-        axes.axvline(row, color=_INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-        axes.annotate(
-            "new concept",
-            (row, 1.0),
-            (5, -2),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            va="top",
-            fontsize=9,
-            color=_INK,
-        )
-    axes.axhline(_NOISE, color=_FAINT, linewidth=1.0, zorder=1)
+        axes.axvline(row, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate("new concept", (row, 1.0), (5, -2), **place, fontsize=9, color=INK)
+    axes.axhline(_NOISE, color=FAINT, linewidth=1.0, zorder=1)
     ours, theirs = result.forks, result.linear
-    axes.plot(result.rows, theirs.windowed, color=_GREY, linewidth=1.4, zorder=3)
-    axes.plot(result.rows, ours.windowed, color=_BLUE, linewidth=2.0, zorder=4)
+    axes.plot(result.rows, theirs.windowed, color=GREY, linewidth=1.4, zorder=3)
+    axes.plot(result.rows, ours.windowed, color=BLUE, linewidth=2.0, zorder=4)
     low = max(float(np.mean(ours.windowed[-10:])), _NOISE + 0.06)
     high = max(float(np.mean(theirs.windowed[-10:])), low + 0.1)  # so that no label hides another
-    _beside(axes, high, f"linear model\n{100 * theirs.mistake_rate:.1f} % over all", _DARK_GREY)
-    _beside(axes, low, f"forks\n{100 * ours.mistake_rate:.1f} % over all", _BLUE)
-    _beside(
-        axes, _NOISE, f"label noise, {100 * _NOISE:.0f} %", _DARK_GREY, va="top", weight="normal"
-    )
+    _beside(axes, high, f"linear model\n{100 * theirs.mistake_rate:.1f} % over all", DARK_GREY)
+    _beside(axes, low, f"forks\n{100 * ours.mistake_rate:.1f} % over all", BLUE)
+    noise = f"label noise, {100 * _NOISE:.0f} %"
+    _beside(axes, _NOISE, noise, DARK_GREY, va="top", weight="normal")
     top = max(0.6, float(ours.windowed.max()), float(theirs.windowed.max())) + 0.06
     axes.set_xlim(0, end)
     axes.set_ylim(0, top)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:.0f} %"))
-    axes.set_xlabel("rows seen", color=_INK)
-    axes.set_title(
-        f"Mistakes in the last {_WINDOW:,} rows, each predicted before it is learned",
-        loc="left",
-        fontsize=11.5,
-        color=_INK,
-        pad=10,
-    )
-    axes.grid(axis="y", color=_FAINT, linewidth=0.5, alpha=0.6)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+    axes.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.0f} %")
+    axes.set_xlabel("rows seen", color=INK)
+    title = f"Mistakes in the last {_WINDOW:,} rows, each predicted before it is learned"
+    axes.set_title(title, loc="left", fontsize=11.5, color=INK, pad=10)
+    axes.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(_FAINT)
-    axes.tick_params(colors=_INK, length=0, labelsize=9)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.tick_params(colors=INK, length=0, labelsize=9)
     return figure
 
 
 def _beside(axes: Any, level: float, text: str, colour: str, **style: Any) -> None:
-    axes.annotate(
-        text,
-        (1.0, level),
-        (7, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        fontsize=9,
-        color=colour,
-        annotation_clip=False,
-        **{"va": "center", "weight": "bold", **style},
-    )
+    look = {"fontsize": 9, "color": colour, "va": "center", "weight": "bold", **style}
+    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(text, (1.0, level), (7, 0), **place, **look, annotation_clip=False)

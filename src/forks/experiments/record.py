@@ -11,18 +11,20 @@ import lzma
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 from forks import __version__
 from forks.engine import one_thread
-from forks.evaluate.provenance import environment
 
 Record = dict[str, Any]
 Item = TypeVar("Item")
 Key = TypeVar("Key")
 
 DONE, FAILED = "done", "failed"
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 class Missing(Exception):
@@ -38,12 +40,7 @@ def key_of(asked: Mapping[str, Any]) -> str:
 def played(asked: Mapping[str, Any], play: Callable[[], Mapping[str, Any]]) -> Record:
     """Play a run with BLAS on one thread; return its record, with the reason if it fails.
 
-    Parameters
-    ----------
-    asked : mapping
-        What is to be played, `experiment` among it.
-    play : callable
-        Plays it, and returns what the record has of the outcome.
+    `asked` says what is played, `experiment` among it; `play` returns the outcome for the record.
     """
     try:
         with one_thread():
@@ -60,9 +57,30 @@ def reason_of(error: BaseException) -> str:
     return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
 
 
-def made_with() -> Record:
-    """Return the versions and the machine."""
-    return {"forks": __version__, **environment(), "machine": platform.machine()}
+@cache
+def made_with() -> Mapping[str, Any]:
+    """Return the versions and the machine: CPU model, cores and architecture only."""
+    versions = {"forks": __version__, **{name: version(name) for name in _PACKAGES}}
+    machine = {"cpu": _cpu_model(), "cores": os.cpu_count(), "machine": platform.machine()}
+    return {**versions, "python": platform.python_version(), **machine}
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
+
+
+def resident_bytes() -> int:
+    """Return the bytes of this process that are in memory now; 0 where there is no /proc."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def grouped(records: Iterable[Item], by: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -79,13 +97,9 @@ def done_keys(records: Iterable[Record]) -> set[str]:
 
 
 class RecordFile:
-    """Records on disk.
+    """Records on disk; the file and its folder are made when the first record is appended.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it and its folder are made when the first record is appended. A file that ends in
-        `.xz` is compressed, for keeping: it can be read only.
+    A file that ends in `.xz` is compressed, for keeping: it can be read only.
     """
 
     def __init__(self, path: Path) -> None:

@@ -8,14 +8,17 @@ import csv
 import html
 import inspect
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as TerminalTable
 
-from forks.experiments.record import reason_of
+from forks.experiments.record import Item, reason_of
 from forks.experiments.style import PAGE
 from forks.files import write_atomically
 
@@ -75,12 +78,24 @@ def title_and_text(doc: str | None) -> tuple[str, str]:
     return title.removesuffix("."), " ".join(text.split())
 
 
+def with_progress(
+    items: Iterable[Item], total: int, console: Console, name: Callable[[Any], str], first: str = ""
+) -> Iterator[Item]:
+    """Yield the items, on a terminal under a bar that names the last one."""
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+    with progress if console.is_terminal else nullcontext():
+        bar = progress.add_task(first, total=total)
+        for item in items:
+            progress.update(bar, advance=1, description=name(item))
+            yield item
+
+
 class Section(NamedTuple):
     """What a report has of one experiment."""
 
     name: str
-    title: str
-    text: str
+    doc: str | None  # title and text
     blocks: Sequence[Block]  # tables, and what is said about them
     draw: Callable[[], Any] | None = None  # makes the figure
     last: Sequence[Block] = ()  # after the figure
@@ -95,9 +110,10 @@ def write_report(folder: Path, opening: Sequence[Block], sections: Iterable[Sect
     folder.mkdir(parents=True, exist_ok=True)
     blocks = list(opening)
     for section in sections:
-        blocks += [f"## {section.title}", section.text, *section.blocks]
+        title, text = title_and_text(section.doc)
+        blocks += [f"## {title}", text, *section.blocks]
         if section.draw is not None:
-            blocks.append(_picture(folder, section))
+            blocks.append(_picture(folder, section.name, title, section.draw))
         if section.csv:
             write_atomically(folder / f"{section.name}.csv", section.csv.encode())
         blocks += section.last
@@ -106,15 +122,14 @@ def write_report(folder: Path, opening: Sequence[Block], sections: Iterable[Sect
     write_atomically(folder / "report.md", markdown.encode())
 
 
-def _picture(folder: Path, section: Section) -> str:
-    assert section.draw is not None
+def _picture(folder: Path, name: str, title: str, draw: Callable[[], Any]) -> str:
     picture = io.BytesIO()
     try:
-        section.draw().savefig(picture, format="png")
+        draw().savefig(picture, format="png")
     except Exception as error:
         return f"No picture: {reason_of(error)}"
-    write_atomically(folder / f"{section.name}.png", picture.getvalue())
-    return f"![{section.title}]({section.name}.png)"
+    write_atomically(folder / f"{name}.png", picture.getvalue())
+    return f"![{title}]({name}.png)"
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:
@@ -123,14 +138,9 @@ def to_markdown(blocks: Iterable[Block]) -> str:
 
 
 def to_html(markdown: str, folder: Path) -> str:
-    """Return a document as an HTML page that needs no other file.
+    """Return a document, which begins with its title, as an HTML page that needs no other file.
 
-    Parameters
-    ----------
-    markdown : str
-        It begins with its title.
-    folder : path
-        Where the pictures are, which the page takes in.
+    The page takes in the pictures, which are in the folder.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(markdown)

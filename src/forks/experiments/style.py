@@ -44,7 +44,7 @@ def figure(
 
 
 def finish(axes: Any, x: str, y: str) -> None:
-    """Name the axes, and give them the look of all figures."""
+    """Name the axes, and style them like those of all figures."""
     axes.set_xlabel(x, color=INK)
     axes.set_ylabel(y, color=INK)
     axes.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.6)

@@ -2,8 +2,7 @@
 
 from forks.files.atomic import remove_temporary, replacing, sync, write_atomically
 from forks.files.codec import decode, encode
-from forks.files.container import pack, unpack
-from forks.files.errors import ModelFileError, cannot_load
+from forks.files.container import ModelFileError, cannot_load, pack, unpack
 
 __all__ = [
     "ModelFileError",

@@ -45,7 +45,7 @@ def sync(file: BinaryIO) -> None:
 
 
 def remove_temporary(folder: Path) -> None:
-    """Remove what killed processes left behind in a folder that nobody else writes to."""
+    """Remove what killed processes left behind in a folder that no other process writes to."""
     for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):
             path.unlink()

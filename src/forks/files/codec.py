@@ -104,11 +104,9 @@ def _encode_random_state(name: str, random: np.random.RandomState) -> dict[str, 
     }
 
 
-def _decode_random_state(given: dict[str, Any]) -> np.random.RandomState:
-    words: Any = given.get("words")
-    position: Any = given.get("position")
-    has_normal: Any = given.get("has_normal")
-    normal: Any = given.get("normal")
+def _decode_random_state(given: Any) -> np.random.RandomState:
+    names = ("words", "position", "has_normal", "normal")
+    words, position, has_normal, normal = (given.get(name) for name in names)
     fits = (
         isinstance(words, list)
         and len(words) == _WORDS

@@ -15,12 +15,23 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from forks.files.errors import ModelFileError, cannot_load
-
 FORMAT, VERSION = "forks-model", 3
 _ENTRY = "forks"
 _KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 _DIGEST_BYTES = 32
+_LONGEST = 400  # characters of a reason: a file could hold words without end
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be loaded; the message names the file and the reason."""
+
+
+def cannot_load(name: str, reason: str) -> ModelFileError:
+    """Make the error: the file's name, and a reason that is one short line whatever it quotes."""
+    if len(reason) > _LONGEST:
+        reason = f"{reason[:_LONGEST]} ..."
+    plain = reason if reason.isprintable() else ascii(reason)[1:-1]
+    return ModelFileError(f"{name} cannot be loaded: {plain}")
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: str) -> bytes:
@@ -51,15 +62,11 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     version = header.get("version")
     if not is_ours or type(version) is not int or version < 1:
         raise refuse("it is not a forks model")
-    if version > VERSION:
+    if version != VERSION:
+        older = ", whose learners keep other numbers" if version < VERSION else ""
         raise refuse(
-            f"it has version {version} of the format, written by forks {header.get('library')}; "
-            f"this forks reads version {VERSION}"
-        )
-    if version < VERSION:
-        raise refuse(
-            f"it has version {version} of the format, written by forks {header.get('library')}, "
-            f"whose learners keep other numbers; this forks reads version {VERSION}"
+            f"it has version {version} of the format, written by forks {header.get('library')}"
+            f"{older}; this forks reads version {VERSION}"
         )
     arrays = {}
     for tensor, description in tensors:

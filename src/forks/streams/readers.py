@@ -26,7 +26,7 @@ def open_stream(path: PathLike, *, format: str | None = None, **options: Any) ->
     path : str or path
         Text may be compressed, with .gz, .bz2 or .xz at the end of the name; "-" is standard input.
     format : str, optional
-        A name of `forks.streams.formats.FORMATS`. By default the ending of the file's name tells:
+        A name of `forks.streams.formats.FORMATS`. By default the ending of the file's name decides:
         `.csv`, `.tsv` and `.parquet` are tables, all else is taken for LIBSVM format.
     **options
         Those of `read_csv`, `read_parquet`, `read_libsvm`, or of the reader of another format.

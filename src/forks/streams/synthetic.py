@@ -52,11 +52,7 @@ def drift_rows(n_rows: int, n_concepts: int = 4) -> list[int]:
 
 
 def adversarial(
-    X: Matrix,
-    y: Vector,
-    n_blocks: int = 500,
-    repeats: int = 10,
-    order: Counter | None = None,
+    X: Matrix, y: Vector, n_blocks: int = 500, repeats: int = 10, order: Counter | None = None
 ) -> tuple[Matrix, Vector]:
     """Return the adversarial game of the paper: points repeated, labels of every other one flipped.
 

@@ -34,37 +34,17 @@ _DENSE = 1024  # columns: wider rows of hashed tables are sparse
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """How a file becomes rows.
+    """How a file becomes rows. Label, numbers and categorical are columns of a table."""
 
-    Attributes
-    ----------
-    format : str
-        A name of `forks.streams.formats.FORMATS`.
-    n_features : int
-        Width of the rows.
-    label : str or None
-        Column of the labels, of a table.
-    numbers, categorical : tuple of str
-        Columns of the features, of a table.
-    hash_bits : int
-        Categorical columns are hashed into two to this power columns.
-    missing : {"error", "zero"}
-        What an empty cell among numbers means.
-    numeric_labels : bool
-        Whether labels are numbers, or text.
-    hashing : str
-        The hash of the categorical columns; version 0.1.0 had another one.
-    """
-
-    format: str
+    format: str  # a name of `forks.streams.formats.FORMATS`
     n_features: int
     label: str | None = None
     numbers: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     hash_bits: int = 8
-    missing: str = "error"
-    numeric_labels: bool = True
-    hashing: str = "MurmurHash3"
+    missing: str = "error"  # of `MISSING`: what an empty cell among numbers means
+    numeric_labels: bool = True  # or text
+    hashing: str = "MurmurHash3"  # version 0.1.0 had another one
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
@@ -108,42 +88,19 @@ class Labelled(NamedTuple):
 class InputFile:
     """A file, or "-" for standard input, read once from its beginning; for use in a `with`.
 
-    Parameters
-    ----------
-    path : str
-    known : Input, optional
-        Read the file like an earlier one. Without it, the first chunk decides.
-    format : str, optional
-        Needed for standard input; else by the file's name.
-    label : str, optional
-        Column of the labels; the last one by default.
-    features : int, optional
-        Width of the rows of a format without columns; without it, LIBSVM files are read twice.
-    categorical : tuple of str
-        Columns to hash even if all their cells in the first chunk are numbers.
-    hash_bits, missing
-        See `Input`.
-    chunk : int
-        Rows in a chunk, and thus in the first one, which decides.
-
-    Attributes
-    ----------
-    input : Input or None
-        How the file is read: `known`, or what the first chunk decided.
-    name : str
-        The path, for messages.
+    With `known` it is read like an earlier file; without it the first chunk decides on `input`.
     """
 
     path: str
     _: KW_ONLY
     known: Input | None = None
-    format: str | None = None
-    label: str | None = None
-    features: int | None = None
-    categorical: tuple[str, ...] = ()
+    format: str | None = None  # by default that of the file's name; needed for standard input
+    label: str | None = None  # by default the last column
+    features: int | None = None  # width of LIBSVM rows; without it a file is read twice
+    categorical: tuple[str, ...] = ()  # columns to hash even if the first chunk has numbers there
     hash_bits: int = 8
     missing: str = "error"
-    chunk: int = 10_000
+    chunk: int = 10_000  # rows
 
     def __post_init__(self) -> None:
         known = self.input = self.known

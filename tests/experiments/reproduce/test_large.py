@@ -335,7 +335,7 @@ def test_lines_are_the_records(reported):
     out, _ = reported
     records = RecordFile(out / "records.jsonl").read()
     own = [r for r in records if r["experiment"] == "kuairec"]
-    lines = list(csv.DictReader(io.StringIO(large_csv(own, "kuairec"))))
+    lines = list(csv.DictReader(io.StringIO(large_csv(own))))
     assert len(lines) == len(own) == 12
     for record in own:
         size = record["arguments"].get("budget", record["arguments"].get("buffer", ""))

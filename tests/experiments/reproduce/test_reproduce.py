@@ -264,14 +264,9 @@ def test_the_report_comes_from_the_records_alone(reproduced, tmp_path):
 def test_cells_are_means_over_permutations(reproduced):
     folder, _, _ = reproduced
     records = RecordFile(folder / "records.jsonl").read()
-    (line,) = [
-        line for line in lines(records, "table1") if (line.data, line.method) == ("german", "FORKS")
-    ]
-    own = [
-        r
-        for r in records
-        if (r["experiment"], r["data"], r["method"]) == ("table1", "german", "FORKS")
-    ]
+    records = [r for r in records if r["experiment"] == "table1"]
+    own = [r for r in records if (r["data"], r["method"]) == ("german", "FORKS")]
+    (line,) = (one for one in lines(records) if (one.data, one.method) == ("german", "FORKS"))
     for cell, rate in ((line.published, as_published), (line.every, every_round)):
         means = {
             bandwidth: np.mean([rate(r) for r in own if r["arguments"]["bandwidth"] == bandwidth])

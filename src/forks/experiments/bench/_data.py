@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks import oracles
-from forks.datasets import load
+from forks.datasets import load, order
 from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
-from forks.evaluate import LearnerPlayer
+from forks.evaluate import player_for
+from forks.evaluate.metrics import SIGNS
 from forks.experiments.bench._timing import Timed
-from forks.experiments.record import Missing
-from forks.experiments.resident import resident_bytes
+from forks.experiments.record import Missing, resident_bytes
 from forks.kernels import Gaussian
 from forks.learners import FORKS
 from forks.learners.catalogue import Setting
@@ -23,7 +23,6 @@ from forks.linalg import SJLT
 
 KERNEL = Gaussian(50.0)
 SEED = 0
-SIGNS = np.array([-1.0, 1.0])  # the classes
 
 
 class Stream(NamedTuple):
@@ -35,8 +34,8 @@ class Stream(NamedTuple):
     def first(self, n: int) -> "Stream":
         return Stream(self.X[:n], self.y[:n])
 
-    def ordered(self, order: Any) -> "Stream":
-        return Stream(np.ascontiguousarray(self.X[order]), np.ascontiguousarray(self.y[order]))
+    def ordered(self, rows: Any) -> "Stream":
+        return Stream(np.ascontiguousarray(self.X[rows]), np.ascontiguousarray(self.y[rows]))
 
     @property
     def targets(self) -> Matrix:
@@ -59,7 +58,7 @@ def data_set(name: str) -> Stream:
 def shuffled(name: str) -> Stream:
     """Return a data set in a random order, always the same; some files are sorted by class."""
     stream = data_set(name)
-    return stream.ordered(np.random.default_rng(SEED).permutation(len(stream.y)))
+    return stream.ordered(order(len(stream.y), SEED))
 
 
 def paper_settings(rows: int) -> Iterator[tuple[str, Stream, Setting, dict[str, Any]]]:
@@ -88,9 +87,9 @@ def new_engine(learner: Learner, n_features: int) -> Engine:
     return Engine(learner, n_features, 1, np.random.default_rng(SEED))
 
 
-def a_pass(learner: Learner, stream: Stream) -> Timed:
-    """Play a stream with a new learner; the result are its scores."""
-    player = LearnerPlayer(type(learner).__name__, learner, seed=SEED)
+def a_pass(model: Any, stream: Stream) -> Timed:
+    """Play a stream with a new estimator or learner; the result is its scores."""
+    player = player_for(type(model).__name__, model, classes=SIGNS)
     scores = player.play(*stream).scores
     return Timed(player.clock.seconds, scores)
 

@@ -34,7 +34,7 @@ class Number:
 
     @property
     def met(self) -> bool | None:
-        """Is the goal reached? None without a goal or a value."""
+        """Whether the goal is reached; None without a goal or a value."""
         if self.value is None or (self.at_least is None and self.at_most is None):
             return None
         low = self.at_least is None or self.value >= self.at_least
@@ -51,14 +51,12 @@ class Part(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Title in the report."""
         return title_and_text(self.doc)[0]
 
 
 def part(name: str) -> Part:
     """Return a part by its name."""
-    made: Part = import_module(f"forks.experiments.bench.{name}").PART
-    return made
+    return import_module(f"forks.experiments.bench.{name}").PART
 
 
 def numbers_of(record: Record, title: str) -> list[Number]:
@@ -74,7 +72,7 @@ def numbers_of(record: Record, title: str) -> list[Number]:
 
 
 def curves(numbers: Iterable[Number], axis: str) -> list[tuple[str, Any, Any]]:
-    """[(name, positions, values), ...] of the curves against an axis."""
+    """Return [(name, positions, values), ...] of the curves against an axis."""
     found: dict[str, list[tuple[float, float]]] = {}
     for number in numbers:
         if number.against == axis and number.at is not None and number.value is not None:

@@ -7,8 +7,9 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
 from forks.engine import Matrix, Vector
+from forks.evaluate.metrics import SIGNS
 from forks.evaluate.players import PartialFitPlayer
-from forks.experiments.bench._data import SEED, SIGNS, Stream
+from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._timing import Timed
 
 BATCH = 100

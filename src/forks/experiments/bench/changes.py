@@ -5,12 +5,11 @@ rows over those in the 4,000 rows before the change.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from forks.evaluate import LearnerPlayer, is_mistake
-from forks.experiments.bench._data import SEED
+from forks.evaluate import is_mistake
+from forks.experiments.bench._data import Stream, a_pass
 from forks.experiments.bench._part import Number, Part
 from forks.learners import Adaptive
 from forks.streams import drift_rows, drifting
@@ -26,7 +25,8 @@ def measure(rows: int = 200_000, seeds: int = 4) -> Iterator[Number]:
     changes = drift_rows(rows)
     learners = {_OURS: Adaptive(), "without new starts": Adaptive(restart=False)}
     for name, learner in learners.items():
-        wrong = np.array([_mistakes(learner, rows, seed) for seed in range(seeds)])
+        streams = (Stream(*next(drifting(rows, seed=seed, chunk=rows))) for seed in range(seeds))
+        wrong = np.array([is_mistake(a_pass(learner, one).result, one.y) for one in streams])
         before = np.mean([wrong[:, c - _BEFORE : c].mean() for c in changes])
         total = 100.0 * float(wrong.mean())
         yield Number(f"{name}: mistakes, all rows", total, "%", settings)
@@ -38,12 +38,6 @@ def measure(rows: int = 200_000, seeds: int = 4) -> Iterator[Number]:
             if name == _OURS and end == min(2_000, rows // 8):
                 title = f"{name}: level in rows {start:,} to {end:,}, over the old one"
                 yield Number(title, level, settings=settings, at_most=1.2)
-
-
-def _mistakes(learner: Adaptive, rows: int, seed: int) -> Any:
-    player = LearnerPlayer(_OURS, learner, seed=SEED)
-    chunks = drifting(rows, seed=seed, chunk=10_000)
-    return np.concatenate([is_mistake(player.play(X, y).scores, y) for X, y in chunks])
 
 
 PART = Part(__doc__, measure, {"rows": 100_000, "seeds": 1})

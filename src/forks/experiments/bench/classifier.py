@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from forks import OnlineKernelClassifier
-from forks.evaluate import is_mistake, player_for
-from forks.experiments.bench._data import SEED, SIGNS, Stream, shuffled
+from forks.evaluate import is_mistake
+from forks.experiments.bench._data import SEED, Stream, a_pass, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import random_features
-from forks.experiments.bench._timing import Timed, best_times
+from forks.experiments.bench._timing import best_times
 
 _OURS, _SKLEARN = "OnlineKernelClassifier()", "scikit-learn"
 
@@ -26,7 +26,10 @@ def measure(rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
 
 
 def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
-    contenders = {_OURS: lambda: _ours(stream), _SKLEARN: lambda: random_features(stream, 400)}
+    contenders = {
+        _OURS: lambda: a_pass(OnlineKernelClassifier(random_state=SEED), stream),
+        _SKLEARN: lambda: random_features(stream, 400),
+    }
     times = best_times(contenders, repeats)
     settings = {"data": name, "n_rows": len(stream.y)}
     for contender, one in times.items():
@@ -37,12 +40,6 @@ def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
     title = f"{name}: time of {_OURS} over that of scikit-learn"
     ratio = times[_OURS].seconds / times[_SKLEARN].seconds
     yield Number(title, ratio, settings=settings, at_most=0.3)
-
-
-def _ours(stream: Stream) -> Timed:
-    player = player_for(_OURS, OnlineKernelClassifier(random_state=SEED), classes=SIGNS)
-    scores = player.play(*stream).scores
-    return Timed(player.clock.seconds, scores)
 
 
 PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3})

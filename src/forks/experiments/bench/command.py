@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from forks.experiments.bench import LONG_PARTS, PARTS
 from forks.experiments.bench._part import Number, Part, numbers_of, part, tables
 from forks.experiments.record import Record, RecordFile, done_keys, key_of, made_with, played
-from forks.experiments.report import Section, title_and_text, write_report
+from forks.experiments.report import Section, write_report
 
 
 def run_bench(
@@ -25,15 +25,8 @@ def run_bench(
 ) -> list[Record]:
     """Measure, print the tables, and write records.jsonl, the report and the pictures.
 
-    Parameters
-    ----------
-    quick : bool
-        Fewer rows and repeats.
-    output : path
-        Folder for the results. Parts that this very code has measured there before are not
-        measured again, so that an interrupted benchmark goes on.
-    only : sequence of str
-        Names of parts, which are measured in any case; by default, all but the long parts.
+    Parts that this very code has measured in the folder `output` before are not measured again, so
+    that an interrupted benchmark goes on; those named in `only` are measured in any case.
     """
     for name in only:
         if name not in (*PARTS, *LONG_PARTS):
@@ -57,7 +50,9 @@ def run_bench(
             progress.update(task, description=parts[name].title, refresh=True)
             records.append(measured(name, parts[name], quick))
             file.append(records[-1])
-            _show(console, parts[name], records[-1])
+            title = parts[name].title
+            shown = tables(numbers_of(records[-1], title))
+            console.print(f"\n[bold]{title}[/bold]", *shown, sep="\n")
             progress.advance(task)
     latest = {record["experiment"]: record for record in records}
     records = [latest[name] for name in parts]
@@ -95,12 +90,6 @@ def measured(name: str, part: Part, quick: bool) -> Record:
     return {**record, "numbers": [asdict(number) for number in numbers]}
 
 
-def _show(console: Console, part: Part, record: Record) -> None:
-    console.print(f"\n[bold]{part.title}[/bold]")
-    for table in tables(numbers_of(record, part.title)):
-        console.print(table)
-
-
 def report(
     records: Sequence[Record], parts: Mapping[str, Part], output: Path, command: str
 ) -> None:
@@ -123,7 +112,7 @@ def _section(record: Record, part: Part) -> Section:
     draw = part.draw if any(number.against for number in numbers) else None
     return Section(
         record["experiment"],
-        *title_and_text(part.doc),
+        part.doc,
         blocks=list(tables(numbers)),
         draw=None if draw is None else lambda: draw(numbers),
     )

@@ -15,14 +15,10 @@ from forks.kernels import Gaussian
 from forks.learners import BPAS, KOGD, NOGD, Forgetron, Projectron, ProjectronPP
 
 _NARROW: dict[str, Any] = {"kernel": Gaussian(8), "budget": 50}
-# Learners, the mistakes of LSOKL (MATLAB, double precision) in each order, and how near to come.
+# Learners, the mistakes of LSOKL (MATLAB, double precision) in each order, and the tolerance.
 _COUNTS: dict[str, tuple[Any, tuple[int, ...], int]] = {
     "KOGD": (KOGD(kernel=Gaussian(8)), (293, 298, 299, 292, 296), 0),
-    "Forgetron, LSOKL's root": (
-        Forgetron(**_NARROW, root="lsokl"),
-        (403, 412, 407, 399, 410),
-        0,
-    ),
+    "Forgetron, LSOKL's root": (Forgetron(**_NARROW, root="lsokl"), (403, 412, 407, 399, 410), 0),
     "Projectron": (Projectron(**_NARROW), (377, 347, 399, 379, 337), 0),
     "Projectron++": (ProjectronPP(**_NARROW), (362, 315, 374, 348, 330), 0),
     "BPA-S": (BPAS(**_NARROW), (339, 346, 360, 350, 365), 3),

@@ -42,7 +42,7 @@ _PANELS = (_MEMORY, _MISTAKES, _RATE, _AGAINST, _EIGENVALUE, _ORTHOGONALITY)
 
 
 class Runner:
-    """A learner on its way, and what it has brought so far.
+    """A learner at work, and its figures so far.
 
     `reference` are rows that a new learner of the same kind learns again and again.
     """
@@ -55,8 +55,8 @@ class Runner:
         self.before = np.zeros(5)  # at the start of this window
         self.rates: list[float] = []
         self.against: list[float] = []  # rates over that of the reference
-        self.ratios: list[float] = []
-        self.errors: list[float] = []
+        self.ratios: list[float] = []  # smallest eigenvalue of P over the largest
+        self.errors: list[float] = []  # orthogonality errors of a sketch
 
     def refer(self) -> None:
         """Time a new learner of the kind on rows that are always the same."""
@@ -64,19 +64,17 @@ class Runner:
         self.referred += (at.seconds, at.rounds)
 
     def learn(self, X: Matrix, y: Vector) -> None:
-        """Learn the rows of a concept."""
         scores: Any = self.player.play(X, y).scores
         assert np.isfinite(scores).all()
 
     def look(self) -> None:
-        """Look at the state."""
         ratio, error = _looked_at(self.player.engine)
         self.ratios.append(ratio)
         if error is not None:
             self.errors.append(error)
 
     def window(self, n_looks: int) -> Iterator[tuple[str, float]]:
-        """Return what the window has brought, and begin the next."""
+        """Return the figures of this window, and begin the next."""
         at = self.player.checkpoint()
         now = np.array([at.seconds, at.rounds, at.mistakes, *self.referred])
         (seconds, rows, mistakes, *referred), self.before = now - self.before, now
@@ -91,7 +89,7 @@ class Runner:
             yield _ORTHOGONALITY, max(self.errors[-n_looks:])
 
     def summary(self) -> Iterator[Number]:
-        """Return what the whole stream has brought."""
+        """Return the figures of the whole stream."""
         memory, learner = self.player.engine.memory, self.player.learner
         name = f"{self.name}: rows per second, median of the windows"
         yield Number(name, float(np.median(self.rates)), "rows per second")
@@ -138,15 +136,9 @@ def _steadiness(name: str, rates: Vector) -> Iterator[Number]:
 
 def runners(reference: Stream, cycle: int) -> list[Runner]:
     """Return both learners, FORKS with an update every so many rounds with loss."""
-    sketched = FORKS(
-        kernel=Gaussian(_D**0.5),
-        loss=SquaredHinge(),
-        budget=50,
-        rank=20,
-        update_cycle=cycle,
-        on_update="carry",
-        landmarks="refreshed",
-    )
+    updates: Any = {"update_cycle": cycle, "on_update": "carry", "landmarks": "refreshed"}
+    kernel, loss = Gaussian(_D**0.5), SquaredHinge()
+    sketched = FORKS(kernel=kernel, loss=loss, budget=50, rank=20, **updates)
     return [Runner("default", Adaptive(), reference), Runner(_SKETCHED, sketched, reference)]
 
 

@@ -119,9 +119,8 @@ def _drawn_rows(rng: np.random.Generator, case: _Size, n: int) -> Any:
     if z is None:
         return rng.standard_normal((n, d))
     columns = rng.integers(d - z + 1, size=(n, 1)) + np.arange(z)  # z neighbours, anywhere
-    starts = np.arange(0, n * z + 1, z)
-    values = rng.standard_normal(n * z)
-    return sparse.csr_array((values, columns.ravel(), starts), shape=(n, d))
+    parts = rng.standard_normal(n * z), columns.ravel(), np.arange(0, n * z + 1, z)
+    return sparse.csr_array(parts, shape=(n, d))
 
 
 def draw(numbers: Sequence[Number]) -> Any:

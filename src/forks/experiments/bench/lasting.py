@@ -9,7 +9,7 @@ off the clock.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -85,24 +85,11 @@ def rows_of(
     return (sparse.csr_array(X) if case.density < 1.0 else X), y, weights
 
 
-def error_of(case: Case, model: Any, X: Any, truth: Vector) -> float:
-    """Return the share of mistakes in %, or the root mean square error."""
-    return error(case.regression, model.predict(X), truth)
-
-
 def error(regression: bool, answers: Vector, truth: Vector) -> float:
     """Return the share of mistakes in %, or the root mean square error."""
     if regression:
         return float(np.sqrt(np.mean((answers - truth) ** 2)))
     return 100.0 * float(np.mean(answers != truth))
-
-
-class Lasted(NamedTuple):
-    """What became of a model."""
-
-    errors: dict[int, float]  # by the number of rows
-    mends: int
-    seconds: float
 
 
 def measure(
@@ -132,8 +119,11 @@ def measure(
     yield Number("mends in all", float(mends), at_most=0.0)
 
 
-def play(case: Case, n: int, middle: int) -> Lasted:
-    """Learn n rows in chunks; look at clean rows after `middle` rows, twice as many, and so on."""
+def play(case: Case, n: int, middle: int) -> tuple[dict[int, float], int, float]:
+    """Learn n rows in chunks; look at clean rows after `middle` rows, twice as many, and so on.
+
+    Return the errors by the number of rows, the mended steps, and the seconds.
+    """
     rng = np.random.default_rng(SEED)
     clean, truth, _ = rows_of(case, _CLEAN, rng, noise=False)
     kind = OnlineKernelRegressor if case.regression else OnlineKernelClassifier
@@ -144,8 +134,8 @@ def play(case: Case, n: int, middle: int) -> Lasted:
     for seen in range(chunk, n + 1, chunk):
         player.play(*rows_of(case, chunk, rng))
         if seen in looks:
-            errors[seen] = error_of(case, player.model, clean, truth)
-    return Lasted(errors, player.model.n_mends_, player.clock.seconds)
+            errors[seen] = error(case.regression, player.model.predict(clean), truth)
+    return errors, player.model.n_mends_, player.clock.seconds
 
 
 def draw(numbers: Sequence[Number]) -> Any:

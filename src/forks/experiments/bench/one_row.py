@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 
 from forks.estimators import FORKSClassifier
-from forks.experiments.bench._data import (
-    KERNEL,
-    SEED,
-    new_engine,
-    published,
-    settings_of,
-    shuffled,
-)
+from forks.experiments.bench._data import KERNEL, SEED, new_engine, published, settings_of, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._timing import Timed, best_times, timed
 
@@ -68,7 +61,5 @@ def _predict(method: Callable[..., Any], events: Sequence[Any]) -> None:
 
 
 PART = Part(
-    __doc__,
-    measure,
-    {"rows": 20_000, "calls": 3_000, "estimator_calls": 200, "repeats": 3},
+    __doc__, measure, {"rows": 20_000, "calls": 3_000, "estimator_calls": 200, "repeats": 3}
 )

@@ -7,6 +7,7 @@ The oracle is `forks.oracles.forks`, plain NumPy, on the first rows of the strea
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +26,8 @@ from forks.experiments.bench._peers import BATCH, random_features
 from forks.experiments.bench._timing import Contender, Timed, best_times, timed
 
 _COMPONENTS = 100
-_PUBLISHED, _RELEASED, _SKLEARN, _SHORT, _ORACLE = (
-    "FORKS as published",
-    "FORKS as released",
-    "scikit-learn",
-    "FORKS as published, first rows",
-    "oracle, first rows",
-)
+_PUBLISHED, _RELEASED, _SKLEARN = "FORKS as published", "FORKS as released", "scikit-learn"
+_SHORT, _ORACLE = f"{_PUBLISHED}, first rows", "oracle, first rows"
 
 
 def measure(rows: int = 59_535, oracle_rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
@@ -41,21 +37,17 @@ def measure(rows: int = 59_535, oracle_rows: int = 59_535, repeats: int = 7) -> 
     n, n_start = len(stream.y), len(start.y)
     learner, other = published(n), released()
     gamma = 0.5 / KERNEL.bandwidth**2
-    contenders: dict[str, Contender] = {
-        _PUBLISHED: lambda: a_pass(learner, stream),
-        _RELEASED: lambda: a_pass(other, stream),
-        _SKLEARN: lambda: random_features(stream, _COMPONENTS, gamma),
-        _SHORT: lambda: a_pass(learner, start),
-        _ORACLE: lambda: timed(lambda: oracle_run(learner, start).scores),
+    sampler = {"n_components": _COMPONENTS, "batch": BATCH, "n_rows": n}
+    full, short = (settings_of(learner, n_rows=rows) for rows in (n, n_start))
+    contenders: dict[str, tuple[dict[str, Any], Contender]] = {
+        _PUBLISHED: (full, lambda: a_pass(learner, stream)),
+        _RELEASED: (settings_of(other, n_rows=n), lambda: a_pass(other, stream)),
+        _SKLEARN: (sampler, lambda: random_features(stream, _COMPONENTS, gamma)),
+        _SHORT: (short, lambda: a_pass(learner, start)),
+        _ORACLE: (short, lambda: timed(lambda: oracle_run(learner, start).scores)),
     }
-    settings = {
-        _PUBLISHED: settings_of(learner, n_rows=n),
-        _RELEASED: settings_of(other, n_rows=n),
-        _SKLEARN: {"n_components": _COMPONENTS, "batch": BATCH, "n_rows": n},
-        _SHORT: settings_of(learner, n_rows=n_start),
-        _ORACLE: settings_of(learner, n_rows=n_start),
-    }
-    times = best_times(contenders, repeats)
+    settings = {name: about for name, (about, _) in contenders.items()}
+    times = best_times({name: play for name, (_, play) in contenders.items()}, repeats)
     for name, one in times.items():
         wrong = is_mistake(one.result, stream.y[: len(one.result)])
         yield Number(name, 1e6 * _per_row(one), "µs per row", settings[name])

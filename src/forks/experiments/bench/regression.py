@@ -30,7 +30,7 @@ _RIDGES = {"kernelridge__alpha": [0.1, 1.0, 10.0], "kernelridge__gamma": [0.01, 
 
 
 class _Problem(NamedTuple):
-    """Rows, targets, and how many of them the batch machine learns from."""
+    """Rows, targets, and how many of them the batch model learns from."""
 
     name: str
     X: Matrix
@@ -93,15 +93,14 @@ def _nystroem(problem: _Problem) -> Vector:
 
 
 def _kernel_ridge(problem: _Problem) -> Vector:
-    """A batch machine, tuned by cross-validation on its rows, on all rows after them."""
+    """Predict all rows after the first n by a batch model tuned by cross-validation on those."""
     _, X, y, n = problem
     mean = y[:n].mean()
-    machine = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
-    search = GridSearchCV(machine, _RIDGES, cv=3, scoring="neg_mean_squared_error")
+    model = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
+    search = GridSearchCV(model, _RIDGES, cv=3, scoring="neg_mean_squared_error")
     few = min(n, 2_000)  # for the choice of parameters
-    search.fit(X[:few], y[:few] - mean)
-    machine = search.best_estimator_.fit(X[:n], y[:n] - mean)
-    return np.asarray(machine.predict(X[n:])) + mean
+    model = search.fit(X[:few], y[:few] - mean).best_estimator_.fit(X[:n], y[:n] - mean)
+    return np.asarray(model.predict(X[n:])) + mean
 
 
 def _river() -> dict[str, Any]:

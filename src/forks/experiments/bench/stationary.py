@@ -53,7 +53,7 @@ TASKS = ("classification", "regression")
 
 
 class Stood(NamedTuple):
-    """What became of a model."""
+    """The result of one run."""
 
     middle: float  # error in %, or RMSE, mean over the looks
     end: float
@@ -64,7 +64,7 @@ class Stood(NamedTuple):
 
     @property
     def is_worse(self) -> bool:
-        """Is the end worse than the middle, by more than what looks at random moments differ?"""
+        """Whether the end is worse than the middle, by more than looks at random moments differ."""
         return self.end > 1.05 * self.middle + 4.0 * self.wobble
 
 
@@ -118,7 +118,7 @@ def _is_loaded(model: Any, X: Matrix) -> bool:
 
 
 def learners(task: str, source: Source) -> Iterator[tuple[str, Learner, bool]]:
-    """Name the learners that can learn the stream, and say whether their memory is bounded."""
+    """Return names and learners for the stream, and whether the memory of each is bounded."""
     loss = Hinge() if task == "classification" else SquaredError()
     setting = Setting(kernel=source.kernel, loss=loss)
     for method in CATALOGUE:

@@ -1,9 +1,10 @@
 """Every printed mistake rate beside ours, and whether the two agree."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
-from forks.experiments.record import Record
+from forks.experiments.record import DONE, Record, grouped
 from forks.experiments.report import Block, Table, plus_minus
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, FLOORED, Printed, plain_name
 from forks.experiments.reproduce.rates import Cell, Line, lines
@@ -20,7 +21,7 @@ class Comparison(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Do the authors' widths give the printed rate?"""
+        """Whether the authors' widths give the printed rate."""
         return self.authors is not None and agree(self.authors, self.paper)
 
     @property
@@ -35,14 +36,14 @@ def off(cell: Cell, paper: Printed) -> float:
 
 
 def agree(cell: Cell, paper: Printed) -> bool:
-    """Is a rate within one printed standard deviation?"""
+    """Return whether a rate is within one printed standard deviation."""
     return abs(off(cell, paper)) <= 1.0
 
 
 def comparisons(records: Iterable[Record]) -> list[Comparison]:
     """Compare the cells of table 1 and of the adversarial tables, as the paper counts."""
-    records = list(records)
-    summed = [line for name in ("table1", "adversarial") for line in lines(records, name)]
+    played = grouped((r for r in records if r["status"] == DONE), itemgetter("experiment"))
+    summed = lines(played.get("table1", ())) + lines(played.get("adversarial", ()))
     by_name = {(line.stream, line.method): line for line in summed}
     found = []
     for (stream, method), line in by_name.items():

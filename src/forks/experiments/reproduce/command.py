@@ -1,14 +1,12 @@
 """What `forks reproduce` does: plan, play what is missing, write the report."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forks.experiments.record import DONE, Record, RecordFile
-from forks.experiments.report import Block, Section, bullets, title_and_text, write_report
+from forks.experiments.report import Block, Section, bullets, with_progress, write_report
 from forks.experiments.reproduce.agreement import agreement
 from forks.experiments.reproduce.chapters import NAMES, Chapter, chapter
 from forks.experiments.reproduce.plan_file import ENDINGS, plan_chapter, read_plan
@@ -28,19 +26,9 @@ def run_reproduce(
 ) -> list[Record]:
     """Play an experiment, or all, as far as its records are missing; write the report.
 
-    Parameters
-    ----------
-    what : str
-        An experiment of the paper, "all" for all of them, or a plan file (.toml or .json, see
-        `forks.experiments.reproduce.plan_file`). With "all", an experiment whose data are
-        missing is skipped.
-    quick : bool
-        Three permutations and a coarse grid; 100,000 rows of the large streams and two budgets; a
-        plan file is played as it is.
-    output : path
-        Folder of `records.jsonl` and of the report.
-    jobs : int
-        Processes; -1 for one per core.
+    `what` is an experiment of the paper, "all", which skips an experiment whose data are missing,
+    or a plan file (see `forks.experiments.reproduce.plan_file`), for which `quick` changes nothing.
+    Records and report are in the folder `output`.
     """
     console = Console(highlight=False) if console is None else console
     plans = _plans(what, quick)
@@ -52,7 +40,8 @@ def run_reproduce(
         del missing[name]
     for name, runs in missing.items():
         console.print(f"{name}: {len(plans[name]):,} runs, {len(runs):,} to play", soft_wrap=True)
-        records += _played(runs, file, jobs, console)
+        played = play_runs(runs, file, jobs)
+        records += with_progress(played, len(runs), console, "{0[method]} on {0[data]}".format)
     report(records, output, f"forks reproduce {what}{' --quick' if quick else ''}")
     console.print(f"Report: {output / 'report.md'} and report.html", soft_wrap=True)
     return records
@@ -91,17 +80,6 @@ def _data_faults(plans: dict[str, list[Run]], skip: bool) -> dict[str, str]:
     return faults
 
 
-def _played(runs: Sequence[Run], file: Path, jobs: int, console: Console) -> Iterator[Record]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
-    with progress if console.is_terminal else nullcontext():
-        bar = progress.add_task("", total=len(runs))
-        for record in play_runs(runs, file, jobs):
-            description = f"{record['method']} on {record['data']}"
-            progress.update(bar, advance=1, description=description)
-            yield record
-
-
 def report(records: Iterable[Record], output: Path, command: str) -> None:
     """Write report.md, report.html, the pictures and the CSV files from records alone."""
     # of a run that failed and was played again, the last record
@@ -118,18 +96,15 @@ def report(records: Iterable[Record], output: Path, command: str) -> None:
 
 
 def _section(name: str, chapter: Chapter, records: Sequence[Record]) -> Section:
-    is_played = any(record["status"] == DONE for record in records)
+    played = [r for r in records if r["status"] == DONE]
+    failed = [r for r in records if r["status"] != DONE]
+    reasons = (f"failed: {r['method']} on {r['data']}: {r['reason']}" for r in failed)
     draw, csv = chapter.draw, chapter.csv
-    failed = [
-        f"failed: {r['method']} on {r['data']}: {r['reason']}"
-        for r in records
-        if r["status"] != DONE
-    ]
     return Section(
         name,
-        *title_and_text(chapter.doc),
-        blocks=chapter.tables(records) if is_played else [],
-        draw=None if draw is None or not is_played else lambda: draw(records),
-        last=[bullets(dict.fromkeys(failed))],
-        csv="" if csv is None or not is_played else csv(records),
+        chapter.doc,
+        blocks=chapter.tables(played) if played else [],
+        draw=(lambda: draw(played)) if draw and played else None,
+        last=[bullets(dict.fromkeys(reasons))],
+        csv=csv(played) if csv and played else "",
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from forks.datasets import describe
 from forks.experiments import style
-from forks.experiments.record import DONE, Record, grouped
+from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table, csv_text
 from forks.experiments.reproduce.rates import as_published, every_round, mean, median_seconds
 from forks.experiments.reproduce.runs import Run
@@ -101,8 +101,7 @@ class Point(NamedTuple):
 
 def points_of(records: Iterable[Record]) -> list[Point]:
     """Sum up the records; points are in the order of rounds, loss, method and budget."""
-    groups = grouped((record for record in records if record["status"] == DONE), _place)
-    points = [_point(group) for group in groups.values()]
+    points = [_point(group) for group in grouped(records, _place).values()]
     methods = list(_COLOURS) + sorted({p.method for p in points} - _COLOURS.keys())
     return sorted(
         points, key=lambda p: (p.rounds, p.loss or "", methods.index(p.method), p.budget or 0)
@@ -167,9 +166,9 @@ def _table(points: Sequence[Point]) -> Table:
     return Table([*header, "points", "updates"], rows)
 
 
-def large_csv(records: Sequence[Record], experiment: str) -> str:
+def large_csv(records: Sequence[Record]) -> str:
     """Return the points as CSV."""
-    rows = ([experiment, *point] for point in points_of(records))
+    rows = ([records[0]["experiment"], *point] for point in points_of(records))
     return csv_text(["experiment", *Point._fields], rows)
 
 

@@ -25,7 +25,6 @@ from forks.experiments.reproduce.chapters import NAMES, Chapter
 from forks.experiments.reproduce.rates import (
     about,
     as_published,
-    done,
     every_round,
     mean,
     median_seconds,
@@ -154,12 +153,12 @@ def _check_keys(name: str, entry: Any, known: set[str]) -> None:
 def plan_chapter(name: str) -> Chapter:
     """Return the chapter of an experiment from a plan file."""
     text = f"{name}\n\nFrom a plan file. Mistakes in %: mean and deviation over permutations."
-    return Chapter(text, lambda: (), lambda records: _tables(records, name))
+    return Chapter(text, lambda: (), _tables)
 
 
-def _tables(records: Sequence[Record], experiment: str) -> list[Block]:
+def _tables(records: Sequence[Record]) -> list[Block]:
     blocks: list[Block] = []
-    for data, played in grouped(done(records, experiment), itemgetter("data")).items():
+    for data, played in grouped(records, itemgetter("data")).items():
         rows = []
         for method, runs in grouped(played, itemgetter("method")).items():
             rates = [spread([rate(r) for r in runs]) for rate in (every_round, as_published)]

@@ -14,9 +14,8 @@ from forks.datasets import describe, names, order, prepare, published_orders, re
 from forks.engine import Vector
 from forks.evaluate import LearnerPlayer
 from forks.evaluate.clock import Clock
-from forks.experiments.record import Record, RecordFile, done_keys, played
+from forks.experiments.record import Record, RecordFile, done_keys, played, resident_bytes
 from forks.experiments.reproduce.runs import DECOMPOSITIONS, Run
-from forks.experiments.resident import resident_bytes
 from forks.streams import Chunk, adversarial
 
 _CHUNK = 10_000  # rows of a large stream at a time
@@ -124,7 +123,7 @@ def _orders(name: str) -> Any:
 
 
 def _is_stream(name: str) -> bool:
-    """Is it a data set that is played chunk by chunk, in its own order?"""
+    """Return whether a data set is played chunk by chunk, in its own order."""
     return name in names(None) and describe(name).time_order
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks.experiments.record import DONE, Record, grouped
+from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table, csv_text, plus_minus
 from forks.experiments.reproduce.paper import METHODS, Printed, authors_bandwidth, printed
 
@@ -78,7 +78,6 @@ class Line(NamedTuple):
 
     @property
     def stream(self) -> str:
-        """Name of the stream."""
         return stream_name(self.data, self.repeats)
 
 
@@ -93,11 +92,6 @@ _HEADINGS = {  # of the cells of a line
 def stream_name(data: str, repeats: int) -> str:
     """Return the name of a data set, or of the adversarial game on it."""
     return f"{data}, {repeats} repeats" if repeats else data
-
-
-def done(records: Iterable[Record], experiment: str) -> list[Record]:
-    """Return the records of an experiment's successful runs."""
-    return [r for r in records if r["experiment"] == experiment and r["status"] == DONE]
 
 
 def bandwidth(record: Record) -> float:
@@ -123,10 +117,10 @@ def _stream(run: Record) -> tuple[str, int]:
     return run["data"], run["repeats"]
 
 
-def lines(records: Iterable[Record], experiment: str) -> list[Line]:
+def lines(records: Iterable[Record]) -> list[Line]:
     """Sum up the records of an experiment, method by method, stream by stream."""
     found = []
-    for (data, repeats), runs in grouped(done(records, experiment), _stream).items():
+    for (data, repeats), runs in grouped(records, _stream).items():
         by_method = grouped(runs, itemgetter("method"))
         common = _common_bandwidth(by_method)
         order = [name for name in METHODS if name in by_method]
@@ -158,22 +152,17 @@ def _common_bandwidth(by_method: dict[str, list[Record]]) -> float:
     of_table = [by_method[name] for name in METHODS if name in by_method]
     tables = [_cells(records, every_round) for records in of_table or by_method.values()]
     shared = set.intersection(*(set(table) for table in tables))
-    return min(
-        shared,
-        key=lambda width: sum(table[width].mean for table in tables),
-        default=float("nan"),
-    )
+    means = {width: sum(table[width].mean for table in tables) for width in shared}
+    return min(means, key=means.__getitem__, default=float("nan"))
 
 
 def rate_tables(
-    records: Sequence[Record],
-    experiment: str,
-    remark: Callable[[Sequence[Line]], list[Block]] = lambda own: [],
+    records: Sequence[Record], remark: Callable[[Sequence[Line]], list[Block]] = lambda own: []
 ) -> list[Block]:
     """Return the tables of an experiment, one per stream, each with a remark on its lines."""
     blocks: list[Block] = []
-    for runs in grouped(done(records, experiment), _stream).values():
-        own = lines(runs, experiment)
+    for runs in grouped(records, _stream).values():
+        own = lines(runs)
         blocks += [f"### {own[0].stream}", about(runs) + " In brackets the bandwidth."]
         blocks += [_rate_table(own, {bandwidth(run) for run in runs}), *remark(own)]
     return blocks
@@ -211,12 +200,12 @@ def about(runs: Sequence[Record]) -> str:
     )
 
 
-def rate_csv(records: Iterable[Record], experiment: str) -> str:
+def rate_csv(records: Iterable[Record]) -> str:
     """Return the lines of an experiment as CSV."""
     columns = [f"{name}_{part}" for name in _HEADINGS for part in Cell._fields]
     first = ["data", "repeats", "method", "paper", "paper_deviation"]
     rows = []
-    for line in lines(records, experiment):
+    for line in lines(records):
         paper = (None, None) if line.paper is None else line.paper[:2]
         cells = [getattr(line, name) or [None] * len(Cell._fields) for name in _HEADINGS]
         numbers = [number for cell in cells for number in cell]

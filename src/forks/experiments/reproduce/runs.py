@@ -22,37 +22,22 @@ _LOSSES = LOSSES["classification"]
 class Run:
     """What is to be played.
 
-    Parameters
-    ----------
-    experiment : str
-        The table or figure that it belongs to.
-    data : str
-        Name of a data set, or path of a file.
-    method : str
-        Row of the table.
-    learner : str
-        A class of `forks.learners`, or one of its presets: "FORKS.as_released"; or one of the
-        decompositions, which follows a random matrix and plays no data.
-    arguments : dict
-        Of the learner; "bandwidth" is that of the Gaussian kernel, "floor" the value below which
-        the kernel counts as zero (see `FlooredGaussian`), "loss" a name.
-    permutation : int
-        Which order of the rows: a published one where there is one, else made from this seed.
-        Streams in the order of time keep it. It is the learner's seed, too.
-    repeats : int
-        0 for the data as they are, r for the adversarial game with r repeats of 500 points.
-    rows : int
-        Rows to play, 0 for all.
+    The learner is a class of `forks.learners`, or one of its presets: "FORKS.as_released"; or one
+    of the decompositions, which follows a random matrix and plays no data. Of its arguments,
+    "bandwidth" is that of the Gaussian kernel, "floor" the value below which the kernel counts as
+    zero (see `FlooredGaussian`), and "loss" a name. The permutation is the number of a published
+    order of the rows, or else the seed of an order; streams in the order of time keep it. It is
+    the learner's seed, too.
     """
 
-    experiment: str
-    data: str
-    method: str
+    experiment: str  # the table or figure
+    data: str  # name of a data set, or path of a file
+    method: str  # row of the table
     learner: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     permutation: int = 0
-    repeats: int = 0
-    rows: int = 0
+    repeats: int = 0  # of 500 points in the adversarial game; 0 for the data as they are
+    rows: int = 0  # to play, 0 for all
 
     @property
     def key(self) -> str:
@@ -61,7 +46,7 @@ class Run:
 
     @property
     def needs_data(self) -> bool:
-        """Does it play rows of a data set?"""
+        """Whether it plays rows of a data set."""
         return self.learner not in DECOMPOSITIONS
 
     def make_learner(self) -> Learner:
@@ -80,8 +65,7 @@ class Run:
         if "loss" in arguments:
             one_of("loss", arguments["loss"], tuple(_LOSSES))
             arguments["loss"] = _LOSSES[arguments["loss"]]()
-        learner: Learner = (getattr(made, preset) if preset else made)(**arguments)
-        return learner
+        return (getattr(made, preset) if preset else made)(**arguments)
 
 
 class FlooredGaussian(NamedTuple):

@@ -25,15 +25,7 @@ __all__ = [
     "register",
 ]
 
-FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (
-        LIBSVM,
-        CSV,
-        TSV,
-        PARQUET,
-    )
-}
+FORMATS: dict[str, Format] = {format.name: format for format in (LIBSVM, CSV, TSV, PARQUET)}
 
 
 def register(format: Format) -> None:

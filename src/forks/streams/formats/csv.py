@@ -145,14 +145,6 @@ class _Table:
             return fields
         raise StreamError(f"{self.file.path} is empty")
 
-    def _take(self, n: int) -> list[str]:
-        """Take up to n lines, and count each as a row."""
-        start = self.file.line
-        try:
-            return list(islice(self._lines, n))
-        finally:
-            self.file.row += self.file.line - start
-
     def _fields(self, n: int, first: Sequence[str] = ()) -> Iterator[list[str]]:
         """Split up to n rows, with the lines `first` before those of the file; count them."""
         self._start = self.file.line - len(first)
@@ -176,8 +168,11 @@ class _Table:
 
     def _block(self, columns: list[int], n: int) -> Matrix:
         """Take up to n rows as numbers."""
-        start = self.file.row
-        lines = self._take(n)
+        start, before = self.file.row, self.file.line
+        try:
+            lines = list(islice(self._lines, n))
+        finally:  # each line counts as a row, also before a fault
+            self.file.row += self.file.line - before
         block = self._parsed(lines, columns)
         if block is None:
             self.file.row = start
@@ -191,14 +186,8 @@ class _Table:
         if delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
             return None
         try:
-            block = np.loadtxt(
-                lines,
-                delimiter=self.delimiter,
-                comments=None,
-                usecols=columns,
-                ndmin=2,
-                encoding=None,
-            )
+            form: Any = {"delimiter": self.delimiter, "comments": None, "encoding": None}
+            block = np.loadtxt(lines, usecols=columns, ndmin=2, **form)
         except ValueError:
             return None
         return block if len(block) == len(lines) and np.isfinite(block).all() else None

@@ -28,11 +28,7 @@ _MOST_DIGITS = 4_000  # Python makes no integers of much longer texts
 
 
 def read_libsvm(
-    path: PathLike,
-    *,
-    n_features: int | None = None,
-    chunk: int = 10_000,
-    dense: bool | None = None,
+    path: PathLike, *, n_features: int | None = None, chunk: int = 10_000, dense: bool | None = None
 ) -> Chunks:
     """Return chunks (X, y) of a file in LIBSVM format. Blank lines and comments (#) are skipped.
 

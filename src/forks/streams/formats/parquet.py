@@ -23,11 +23,7 @@ from forks.streams.formats._format import Format
 
 
 def read_parquet(
-    path: PathLike,
-    *,
-    target: str,
-    features: Sequence[str] | None = None,
-    chunk: int = 10_000,
+    path: PathLike, *, target: str, features: Sequence[str] | None = None, chunk: int = 10_000
 ) -> Chunks:
     """Return chunks (X, y) of a Parquet file, float64. Every value that is read must be a number.
 

@@ -24,7 +24,7 @@ class Chapter(NamedTuple):
 
     doc: str | None  # title and text
     plan: Callable[..., Iterable[Run]]  # the parameters say how much; the defaults are all of it
-    tables: Callable[[Sequence[Record]], list[Block]]
+    tables: Callable[[Sequence[Record]], list[Block]]  # of the runs that succeeded
     quick: Mapping[str, Any] = {}  # parameters of a quick reproduction
     draw: Callable[[Sequence[Record]], Any] | None = None
     csv: Callable[[Sequence[Record]], str] | None = None
@@ -32,5 +32,4 @@ class Chapter(NamedTuple):
 
 def chapter(name: str) -> Chapter:
     """Return a chapter by its name."""
-    made: Chapter = import_module(f"{__name__}.{name}").CHAPTER
-    return made
+    return import_module(f"{__name__}.{name}").CHAPTER

@@ -34,10 +34,4 @@ def plan(permutations: int = 20) -> Iterator[Run]:
                     yield Run("adversarial", data, method, learner, arguments, permutation, repeats)
 
 
-CHAPTER = Chapter(
-    __doc__,
-    plan,
-    lambda records: rate_tables(records, "adversarial"),
-    quick={"permutations": 3},
-    csv=lambda records: rate_csv(records, "adversarial"),
-)
+CHAPTER = Chapter(__doc__, plan, rate_tables, quick={"permutations": 3}, csv=rate_csv)

@@ -15,7 +15,7 @@ from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table
 from forks.experiments.reproduce.chapters import Chapter
 from forks.experiments.reproduce.chapters.table1 import ROWS
-from forks.experiments.reproduce.rates import done, every_round, spread, stream_name
+from forks.experiments.reproduce.rates import every_round, spread, stream_name
 from forks.experiments.reproduce.runs import Run
 
 DEFAULT = "default"
@@ -46,10 +46,7 @@ def plan(permutations: int = 20, data: Sequence[str] = tuple(ROWS)) -> Iterator[
 
 def tables(records: Sequence[Record]) -> list[Block]:
     """Return the mean mistake rates, a line per variant and a column per stream."""
-    runs = grouped(
-        done(records, "defaults"),
-        lambda r: (r["method"], stream_name(r["data"], r["repeats"])),
-    )
+    runs = grouped(records, lambda r: (r["method"], stream_name(r["data"], r["repeats"])))
     streams = list(dict.fromkeys(stream for _, stream in runs))
     variants = {name for name, _ in runs}
     lines = []

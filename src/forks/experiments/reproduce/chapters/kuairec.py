@@ -17,10 +17,5 @@ def plan(budgets: Sequence[int] = range(100, 501, 50), rows: int = 0) -> Iterato
 
 
 CHAPTER = Chapter(
-    __doc__,
-    plan,
-    tables,
-    quick={"budgets": (100, 500), "rows": 100_000},
-    draw=draw,
-    csv=lambda records: large_csv(records, "kuairec"),
+    __doc__, plan, tables, quick={"budgets": (100, 500), "rows": 100_000}, draw=draw, csv=large_csv
 )

@@ -32,7 +32,6 @@ from forks.experiments.reproduce.rates import (
     Line,
     as_published,
     bandwidth,
-    done,
     every_round,
     mean,
     minority_rate,
@@ -96,7 +95,7 @@ def _methods(n: int) -> dict[str, tuple[str, dict[str, Any]]]:
 
 def tables(records: Sequence[Record]) -> list[Block]:
     """Return a table per stream, and what is behind the rates of the two-stage methods."""
-    blocks = rate_tables(records, "table1", _without_chance)
+    blocks = rate_tables(records, _without_chance)
     rows = _two_stage_rows(records)
     if rows:
         columns = ["as the paper counts", "every round", "majority class"]
@@ -112,14 +111,10 @@ def _without_chance(own: Sequence[Line]) -> list[Block]:
     compared = []
     for line in own:
         has_orders = line.data in names() and describe(line.data).permutations is not None
-        if line.method not in WITHOUT_CHANCE or not has_orders:
-            continue
-        if line.paper is None or line.authors is None:
-            continue
-        ours = plus_minus(*line.authors[:2], 3)
-        paper = plus_minus(*line.paper[:2], 3)
-        verdict = "the same digits" if ours == paper else "not the same digits"
-        compared.append(f"{line.method} {ours}, printed {paper}: {verdict}")
+        if line.method in WITHOUT_CHANCE and has_orders and line.paper and line.authors:
+            ours, paper = (plus_minus(*cell[:2], 3) for cell in (line.authors, line.paper))
+            verdict = "the same digits" if ours == paper else "not the same digits"
+            compared.append(f"{line.method} {ours}, printed {paper}: {verdict}")
     if not compared:
         return []
     where = "Where nothing is left to chance (published orders, the authors' widths): "
@@ -128,7 +123,7 @@ def _without_chance(own: Sequence[Line]) -> list[Block]:
 
 def _two_stage_rows(records: Sequence[Record]) -> list[list[str]]:
     rows = []
-    for data, played in grouped(done(records, "table1"), itemgetter("data")).items():
+    for data, played in grouped(records, itemgetter("data")).items():
         for method, runs in grouped(played, itemgetter("method")).items():
             own = [r for r in runs if bandwidth(r) == authors_bandwidth(method)]
             own = [r for r in own if r["warm_up_rounds"]]
@@ -147,5 +142,5 @@ CHAPTER = Chapter(
     plan,
     tables,
     quick={"permutations": 3, "bandwidths": (2.0, 8.0, 32.0, 64.0)},
-    csv=lambda records: rate_csv(records, "table1"),
+    csv=rate_csv,
 )

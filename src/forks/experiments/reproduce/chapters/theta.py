@@ -17,7 +17,7 @@ from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table, bullets, plus_minus
 from forks.experiments.reproduce.chapters import Chapter
 from forks.experiments.reproduce.chapters.table1 import ROWS
-from forks.experiments.reproduce.rates import Cell, cell, done, every_round, mean, median_seconds
+from forks.experiments.reproduce.rates import Cell, cell, every_round, mean, median_seconds
 from forks.experiments.reproduce.runs import Run
 
 _SIZES: dict[str, Any] = {"buffer": 200, "sketch_size": 150, "n_landmarks": 100, "rank": 15}
@@ -71,7 +71,7 @@ class ThetaPoint(NamedTuple):
 
 def theta_points(records: Iterable[Record]) -> list[ThetaPoint]:
     """Sum up the records over update cycles, by falling theta."""
-    cycles = grouped(done(records, "theta"), lambda r: r["arguments"]["update_cycle"])
+    cycles = grouped(records, lambda r: r["arguments"]["update_cycle"])
     points = []
     for cycle in sorted(cycles, reverse=True):
         own = cycles[cycle]
@@ -107,7 +107,7 @@ def tables(records: Sequence[Record]) -> list[Block]:
 
 
 def _largest_difference(points: Sequence[ThetaPoint], kind: str, other: str) -> str:
-    """Say where two decompositions differ most, order by order of the rows."""
+    """Return where two decompositions differ most, order by order of the rows."""
     found = []
     for point in points:
         ours, theirs = point.orders.get(kind, {}), point.orders.get(other, {})

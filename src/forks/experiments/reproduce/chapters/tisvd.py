@@ -12,7 +12,6 @@ from forks.experiments import style
 from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table
 from forks.experiments.reproduce.chapters import Chapter
-from forks.experiments.reproduce.rates import done
 from forks.experiments.reproduce.runs import Run
 
 _COLOURS = {"TISVD": style.BLUE, "RandomizedSVD": style.DARK_GREY}
@@ -27,7 +26,7 @@ def plan(updates: Sequence[int] = (500, 1_000, 5_000, 10_000, 50_000)) -> Iterat
 
 
 def _by_method(records: Sequence[Record]) -> dict[str, dict[int, Record]]:
-    methods = grouped(done(records, "tisvd"), itemgetter("method"))
+    methods = grouped(records, itemgetter("method"))
     return {name: {r["arguments"]["updates"]: r for r in own} for name, own in methods.items()}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from forks.experiments.record import Record, grouped
 from forks.experiments.report import Block, Table
 from forks.experiments.reproduce.chapters import Chapter
-from forks.experiments.reproduce.rates import done, mean
+from forks.experiments.reproduce.rates import mean
 from forks.experiments.reproduce.runs import Run
 
 
@@ -37,7 +37,7 @@ def plan(repeats: int = 3, sketch_sizes: Sequence[int] = (150, 300, 500)) -> Ite
 
 def tables(records: Sequence[Record]) -> list[Block]:
     """Return what an update round costs, over the size of the sketch."""
-    sizes = grouped(done(records, "updates"), lambda r: r["arguments"]["sketch_size"])
+    sizes = grouped(records, lambda r: r["arguments"]["sketch_size"])
     rows = []
     for size, own in sorted(sizes.items()):
         runs = {(r["method"].removeprefix("FORKS, "), r["permutation"]): r for r in own}
