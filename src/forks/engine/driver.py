@@ -139,6 +139,14 @@ class Engine(Shared):
         """The round of the last of them, counted from 1."""
         return int(self._live.clock[MENDED]) or None
 
+    def expect_delay(self, n: int) -> None:
+        """Say that labels come n rows late from now on."""
+        with self.lock.alone:
+            self.enter()
+            memory = self._live.memory.copy()
+            self._live.learner.expect_delay(self._live.learner.view(memory), n)
+            self._live = self._with_memory(memory, self._live.clock)
+
     def settle(self) -> int:
         """Bring a call that was cut to the end of a row; return the rows learned so far."""
         with self.lock.alone:
@@ -160,7 +168,7 @@ class Engine(Shared):
     def _with_memory(self, memory: Memory, clock: Counter) -> Live:
         live = self._live
         scratch = np.zeros(live.learner.scratch_size(memory))
-        one = live.rule, *memory, scratch, clock, *live.one[5:]
+        one = live.one[0], *memory, scratch, clock, *live.one[5:]
         return live._replace(memory=memory, scratch=scratch, clock=clock, one=one)
 
     def replay(
@@ -220,7 +228,7 @@ class Engine(Shared):
             self.enter()
             ahead_scores = np.empty((n, self.n_outputs))
             if n > 0:
-                ahead_scores[:1] = self.predict(ahead[:1])
+                ahead_scores[:1] = self.predict(ahead[:1], ahead=True)
                 scores = np.empty((n - 1, self.n_outputs))
                 between = rows_from(X[:-1]), y[:-1], weights[:-1], scores
                 more = rows_from(ahead[1:]), ahead_scores[1:]
@@ -236,7 +244,7 @@ class Engine(Shared):
             t = 0
             while t < n:
                 live = self._live
-                t = play(live.rule, *live.memory, live.scratch, live.clock, *call, t, *more)
+                t = play(live.one[0], *live.memory, live.scratch, live.clock, *call, t, *more)
                 if t < 0:
                     t = self._play_event(play, call, ~t, *more)
             self._call = None
@@ -257,7 +265,7 @@ class Engine(Shared):
                 moved = learner.handle(learner.view(memory), x)
             after = self._with_memory(memory if moved is None else moved, clock)
             memory = after.memory
-            stopped = play(live.rule, *memory, after.scratch, clock, *one)
+            stopped = play(live.one[0], *memory, after.scratch, clock, *one)
         self._live = after
         return t + 1
 
@@ -276,15 +284,19 @@ class Engine(Shared):
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Matrix:
-        """Score every row, learning nothing."""
-        return self.reading(lambda: self._predict(X))
+    def predict(self, X: Any, ahead: bool = False) -> Matrix:
+        """Score every row, learning nothing.
 
-    def _predict(self, X: Any) -> Matrix:
+        If they are `ahead`, the next ones of the stream, the answer may lean on the last labels.
+        """
+        return self.reading(lambda: self._predict(X, ahead))
+
+    def _predict(self, X: Any, ahead: bool) -> Matrix:
         live = self._live
+        rule = live.one[0] if ahead else live.rule
         scores = np.empty((X.shape[0], live.n_outputs))
         scratch = np.zeros_like(live.scratch)  # others predict meanwhile
-        live.score_rows(live.rule, *live.memory, scratch, rows_from(X), scores)
+        live.score_rows(rule, *live.memory, scratch, rows_from(X), scores)
         return scores
 
     def features(self, X: Any) -> Matrix | None:

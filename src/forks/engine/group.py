@@ -133,9 +133,15 @@ class EngineGroup(Shared):
             self.enter()
             return self.rounds
 
-    def predict(self, X: Any) -> Matrix:
-        """Score every row, learning nothing."""
-        return self.reading(lambda: np.hstack([engine.predict(X) for engine in self.engines]))
+    def predict(self, X: Any, ahead: bool = False) -> Matrix:
+        """Score every row, learning nothing; see `Engine.predict`."""
+        return self.reading(
+            lambda: np.hstack([engine.predict(X, ahead) for engine in self.engines])
+        )
+
+    def expect_delay(self, n: int) -> None:
+        """Say that labels come n rows late from now on."""
+        self._change(lambda engine, o: engine.expect_delay(n))
 
     def features(self, X: Any) -> None:
         """None: the outputs have no features in common."""

@@ -124,6 +124,13 @@ class Learner(ABC):
             raise TypeError(f"{type(self).__name__} has no {name!r} for its {rule_class.__name__}")
         return rule_class(**{name: conversions[name](given[name]) for name in conversions})
 
+    def rule_ahead(self) -> Any:
+        """Return the rule for scoring the next row of the stream, whose label is to come.
+
+        By default it is `rule`, which also scores rows whose labels will not come.
+        """
+        return self.rule()
+
     def derived(self) -> dict[str, Any]:
         """Return the fields of the rule that the configuration does not have as they are."""
         return {}
@@ -241,6 +248,10 @@ class Learner(ABC):
             values = np.asarray(values)
             if not (np.all(values >= low) and np.all(values <= high)):  # also for NaN
                 raise ValueError(f"{name} is out of its bounds, {low} to {high}")
+
+    def expect_delay(self, view: Any, n: int) -> None:
+        """Take into account that labels come n rows late; by default nothing depends on it."""
+        del view, n
 
     # ---- rounds --------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def live_from(
         _plain(run.over(rule)),
         _plain(run_ahead.over(rule)),
         _plain(score_rows.over(rule)),
-        _one_row(rule, memory, scratch, clock, n_features, n_outputs),
+        _one_row(learner.rule_ahead(), memory, scratch, clock, n_features, n_outputs),
     )
 
 

@@ -3,21 +3,21 @@
 import numbers
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from forks.engine import Learner
-from forks.engine.checks import whole
+from forks.engine.checks import one_of, whole
 from forks.estimators.first_rows import Configured
 from forks.kernels import KERNELS, METRICS
-from forks.learners import Adaptive
-from forks.learners.adaptive import SMALLEST_BUFFER
+from forks.learners import Adaptive, Machine, OverTime
 from forks.learners.catalogue import Setting, find
+from forks.learners.machine import SMALLEST_BUFFER
 from forks.losses import LOSSES, Hinge, SquaredError, SquaredHinge
 
 _ROUNDS = 10_000  # of a stream of unknown length: sets update cycles only
 
 
-def configured(given: Any, task: str) -> Configured:
+def configured(given: Any, task: str, effort: str = "balanced") -> Configured:
     """Return the learner that a name, a name with settings, or a configuration stands for.
 
     `given` is a name of `forks.learners.catalogue`; a dict with a "name" and settings, such as
@@ -25,8 +25,14 @@ def configured(given: Any, task: str) -> Configured:
     name, the kernel is a Gaussian one and its bandwidth is to be set from the data, unless the
     settings say otherwise.
     """
+    one_of("effort", effort, tuple(EFFORTS))
     if isinstance(given, str):
         given = {"name": given}
+    if isinstance(given, Mapping) and given.get("name") == "adaptive":
+        if effort != "fast":
+            return _over_time(task, EFFORTS[effort], **{k: given[k] for k in given if k != "name"})
+    elif effort != "balanced":
+        raise ValueError(f'effort={effort!r} is for learner="adaptive", got {given!r}')
     if isinstance(given, Mapping) and isinstance(given.get("name"), str):
         return _named(task, **given)
     if not isinstance(given, Learner):
@@ -72,6 +78,44 @@ def kernel_from(given: Any, bandwidth: Any) -> tuple[Any, str | None]:
             f"kernel {given!r}"
         )
     return kernel._replace(bandwidth=bandwidth), None
+
+
+class Effort(NamedTuple):
+    """Sizes of the default learner."""
+
+    experts: int
+    small: int  # landmarks of the recent experts
+    large: int  # and of those that live long
+
+
+# What `effort` stands for; "fast" is a single machine, `Adaptive`.
+EFFORTS = {"fast": None, "balanced": Effort(6, 200, 500), "best": Effort(10, 300, 1000)}
+_OF_MACHINES = ("scaling", "bandwidth", "linear", "robust")
+
+
+def _over_time(task: str, effort: Any, **settings: Any) -> Configured:
+    """Return experts over time; settings are those of the machines, or of the combinator."""
+    given = settings.pop("kernel", "rbf"), settings.pop("bandwidth", "median")
+    kernel, metric = kernel_from(*given)
+    usual = SquaredError() if task == "regression" else SquaredHinge()
+    loss = chosen("loss", settings.pop("loss", usual), LOSSES[task])
+    of_machines = {name: settings.pop(name) for name in _OF_MACHINES if name in settings}
+    if of_machines.get("scaling", "") is None:
+        of_machines["scaling"] = "none"
+    unit = "absolute" if metric is None else "median"
+    machine = Machine(kernel=kernel, loss=loss, **{"bandwidth": unit, **of_machines})
+    known = ("experts", "window", "relevance", "restart", "repeat")
+    for key in settings:
+        if key not in known:
+            names = ", ".join(("kernel", "loss", *_OF_MACHINES, *known))
+            raise ValueError(f"the adaptive learner has no {key!r}; it has {names}")
+    learner = OverTime(
+        learner=replace(machine, buffer=effort.small),
+        long=replace(machine, buffer=effort.large),
+        **{"experts": effort.experts, **settings},
+    )
+    check_task(learner, task)
+    return Configured(learner)
 
 
 def _named(task: str, name: str, budget: int = 100, **settings: Any) -> Configured:

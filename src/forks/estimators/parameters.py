@@ -19,9 +19,12 @@ class AnyLearner(OnlineEstimator):
     """An estimator whose learner is a parameter."""
 
     learner: Any = "adaptive"
+    _: KW_ONLY
+    effort: str = "balanced"
 
     def _configured(self) -> Configured:
-        return configured("adaptive" if self.learner is None else self.learner, self._task)
+        learner = "adaptive" if self.learner is None else self.learner
+        return configured(learner, self._task, self.effort)
 
     def _warn_of_old_use(self) -> None:
         if self.learner is None:

@@ -4,4 +4,5 @@ from forks.kernels import Gaussian
 from forks.learners.catalogue import *  # noqa: F403
 from forks.learners.catalogue import CATALOGUE, Setting
 
-__all__ = sorted({type(method.make(Setting(Gaussian()))).__name__ for method in CATALOGUE})
+_METHODS = {type(method.make(Setting(Gaussian()))).__name__ for method in CATALOGUE}
+__all__ = sorted(_METHODS | {"Machine", "OverTime"})

@@ -8,8 +8,9 @@ It is the `forks.learners.machine` with two more parts:
 
 **Learn and follow.** For classes a follower that makes every example right at once stands beside
 theta. The one of more weight gives the answer, 2 p - 1, where p is the probability that its score
-stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `sure` away from 0 and 1. If the stream changes all the time, or repeats
-itself, the follower takes over within some rounds, and the price on other streams is small.
+stands for (the logistic function of a log-odds, else (1 + f) / 2), kept `sure` away from 0 and 1.
+If the stream changes all the time, or repeats itself, the follower takes over within some rounds,
+and the price on other streams is small.
 
 **Start again when the concept has changed.** The watch sees the mistakes of theta: with several
 outputs, whether the largest score is that of a right one; in regression, whether the square of the

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from forks.engine import Learner
 from forks.kernels import Gaussian, Kernel
-from forks.learners.adaptive import SMALLEST_BUFFER
 from forks.learners.adaptive import Adaptive as Adaptive
 from forks.learners.bogd import BOGD as BOGD
 from forks.learners.bpas import BPAS as BPAS
@@ -22,6 +21,7 @@ from forks.learners.fogd import FOGD as FOGD
 from forks.learners.forgetron import Forgetron as Forgetron
 from forks.learners.forks import FORKS as FORKS
 from forks.learners.kogd import KOGD as KOGD
+from forks.learners.machine import SMALLEST_BUFFER
 from forks.learners.machine import Machine as Machine
 from forks.learners.nogd import NOGD as NOGD
 from forks.learners.over_time import OverTime as OverTime

@@ -26,7 +26,7 @@ mends, as are fits without a finite solution, which begin with the prior alone.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -144,9 +144,9 @@ class Machine(Learner):
     robust: bool = True
 
     multi_output = True
-    state_class = MachineState
-    work_class = MachineWork
-    rule_class = MachineRule
+    state_class: ClassVar[type] = MachineState
+    work_class: ClassVar[type] = MachineWork
+    rule_class: ClassVar[type] = MachineRule
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -25,6 +25,7 @@ from forks.parts import watch as watching
 from forks.parts.calibration import Calibration, calibrate, write_calibrated, write_log_odds
 from forks.parts.conformal import Conformal, ConformalRule, observe_class, observe_residual
 from forks.parts.experts import NEXT, SETTLED, Experts, ExpertsRule
+from forks.parts.history import History, follow_leader
 from forks.parts.persistence import Persistence, PersistenceRule
 from forks.parts.watch import PageRule
 
@@ -75,6 +76,7 @@ class OverTimeState(NamedTuple):
     persistence: Annotated[Persistence, "size = window"]
     watch: Annotated[watching.Watch, "size = 1000"]
     ring: Annotated[rings.Ring, "size = window"]
+    history: History
     random: Annotated[Counter, 1]
     blank: Annotated[Matrix, 0, "scratch"]  # has the length of the scratch of an expert
     floats: Annotated[Vector, "floats"]  # memories of the experts
@@ -158,12 +160,11 @@ def _step(rule, state, work, x, y, weight, out):
     counts[EVENT] = 0
     n = places.status.shape[0]
     for e in range(counts[COUNT.stage], n):
-        if places.status[e] == LIVE:
-            if not _play(rule, state, work, e, x, y, weight, state.experts.answers[e]):
-                counts[COUNT.stage] = e
-                return
-        counts[COUNT.stage] = e + 1
-    if counts[COUNT.stage] == n:
+        counts[COUNT.stage] = e
+        answers = state.experts.answers[e]
+        if places.status[e] == LIVE and not _play(rule, state, work, e, x, y, weight, answers):
+            return
+    if counts[COUNT.stage] < n + 1:
         _mix_and_weigh(rule, state, work, x, y, weight, out)
         counts[COUNT.stage] = n + 1
     if counts[COUNT.stage] == n + 1:
@@ -222,6 +223,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
         counts[COUNT.rounds] = t + 1
         if t % rule.look == 0:
             _dismiss(rule, state, t)
+            follow_leader(state.history, t + 1, experts.weights[NEXT], state.places.born)
 
 
 @njit
@@ -237,9 +239,8 @@ def _dismiss(rule, state, t):
         settled = e if weights[SETTLED, e] > weights[SETTLED, settled] else settled
     for e in range(n):
         old = places.status[e] == LIVE and t - places.born[e] > rule.chance
-        if e == best or e == settled:
-            continue
-        if old and weights[NEXT, e] < rule.useless and weights[SETTLED, e] < rule.useless:
+        useless = max(weights[NEXT, e], weights[SETTLED, e]) < rule.useless
+        if old and useless and e not in (best, settled):
             places.status[e] = EMPTY
             weighing.leave(state.experts, e)
 

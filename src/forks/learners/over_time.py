@@ -29,18 +29,14 @@ References: Hazan, Seshadhri, "Efficient learning algorithms for changing enviro
 Daniely, Gonen, Shalev-Shwartz, "Strongly adaptive online learning", ICML 2015.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from forks.engine import (
-    EVENT,
     MANY,
-    RESUME,
     Counter,
     Learner,
     Limit,
@@ -53,55 +49,32 @@ from forks.engine.checks import whole
 from forks.engine.memory import repeat_last
 from forks.learners.machine import SMALLEST_BUFFER, Machine
 from forks.learners.mixture import (
-    CATCHING_UP,
     COUNT,
     EMPTY,
-    EXPERT,
     LIVE,
     OverTimeRule,
     OverTimeState,
     OverTimeWork,
 )
+from forks.learners.starting import FIRST, LONG, PAGE, RELEVANCE, Starting
 from forks.parts import experts as weighing
+from forks.parts import history as histories
 from forks.parts import persistence as lasting
 from forks.parts import relevance as relevances
-from forks.parts import ring as rings
 from forks.parts import watch as watching
 from forks.parts.calibration import begin_line, calibration_limits
-from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits
+from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
+from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
-from forks.parts.relevance import RelevanceRule
-from forks.parts.watch import PageRule
 
-LONG = 2  # places for the champion and the challenger, the first ones
 LAST, BASE = -2, -1  # places of the answers that are not those of learners
-PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
-RELEVANCE = RelevanceRule()
+_MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
 SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
 
 
-class Start(NamedTuple):
-    """How a new expert is started."""
-
-    rows: int
-    forgetting: float = 0.0
-    searched: int = 500  # rows that the relevance is searched with
-    landmarks: int = 64  # and landmarks
-    entry: float = math.exp(-4.0)
-
-
-KINDS = (Start(250, 0.005), Start(500), Start(1000, 0.001), Start(500))
-SEARCH_ROUNDS = 2
-MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
-CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
-GRACE = 500  # rounds that a new expert has to prove itself
-FIRST, LONGEST, WORTH = 250, 4000, 0.05
-_MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
-
-
 @dataclass(frozen=True, kw_only=True)
-class OverTime(Learner):
+class OverTime(Starting):
     """Experts over time.
 
     Parameters
@@ -164,6 +137,11 @@ class OverTime(Learner):
         """The kernel of the experts."""
         return self.learner.kernel
 
+    @property
+    def loss(self) -> Any:
+        """The loss of the experts."""
+        return self.learner.loss
+
     def derived(self) -> dict[str, Any]:
         """Return the rules of the parts and of the experts."""
         classifies = self.tasks != ("regression",)
@@ -175,15 +153,13 @@ class OverTime(Learner):
             "page": PAGE,
         }
 
-    @cached_property
-    def _rule(self) -> Any:
-        return self.rule()
+    def rule_ahead(self) -> Any:
+        """Return the rule for scoring the next row of the stream."""
+        return self.rule()._replace(ahead=True)
 
-    def _learner(self, e: int) -> Learner:
-        """Return the configuration of the expert in place e."""
-        long = e < LONG and self.long is not None
-        chosen: Learner = self.long if long else self.learner
-        return chosen
+    def expect_delay(self, view: OverTimeState, n: int) -> None:
+        """Judge the last label, and the last residual, by how they do n rows later."""
+        view.counts[COUNT.delay] = min(n, len(view.ring.rows) - 1)
 
     # ---- memory ------------------------------------------------------------------------------
 
@@ -216,6 +192,8 @@ class OverTime(Learner):
         counts[COUNT.challenge] = 4 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.99, 0.01) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
+        for e in range(len(weights[NEXT])):
+            self._begin_line(view, e)
         for question in (NEXT, SETTLED):
             begin_line(self._rule.experts.calibration, view.calibration, question, 1.0)
         for conformal in (view.next, view.settled):
@@ -227,7 +205,6 @@ class OverTime(Learner):
         view.places.floats[:], view.places.ints[:] = floats, ints
         for e, memory in enumerate(memories):
             self._put(view, e, memory)
-            self._begin_line(view, e)
 
     def widened(self, memory: Memory, n_features: int) -> Memory:
         """Return the memory for rows with more features, which were 0 in all rows so far."""
@@ -248,20 +225,6 @@ class OverTime(Learner):
         repeat_last(old, new, "outputs")
         self._put_all(new, more)
         return larger
-
-    def _new(self, view: OverTimeState, e: int) -> Memory:
-        """Return the memory of a new expert for place e."""
-        rng = np.random.default_rng([abs(int(view.random[0])), int(view.counts[COUNT.starts])])
-        return self._learner(e).init(view.ring.rows.shape[1], view.ring.targets.shape[1], rng)
-
-    def memory_of(self, view: OverTimeState, e: int) -> Memory:
-        """Return the memory of the expert in place e, as views."""
-        floats, ints = view.places.floats, view.places.ints
-        return Memory(view.floats[floats[e] : floats[e + 1]], view.ints[ints[e] : ints[e + 1]])
-
-    def _put(self, view: OverTimeState, e: int, memory: Memory) -> None:
-        for place, new in zip(self.memory_of(view, e), memory, strict=True):
-            place[:] = new
 
     def limits(self, view: OverTimeState) -> list[Limit]:
         """Return the bounds of what compiled code relies on, the experts' included."""
@@ -285,6 +248,7 @@ class OverTime(Learner):
             *conformal_limits(view.next),
             *conformal_limits(view.settled),
             *lasting.persistence_limits(view.persistence),
+            *histories.history_limits(view.history, self.experts),
             *watching.watch_limits(PAGE, view.watch, rounds),
         ]
 
@@ -310,122 +274,41 @@ class OverTime(Learner):
             return None
         return np.asarray(np.clip(0.5 + 0.5 * scores, 0.0, 1.0))
 
-    # ---- events ------------------------------------------------------------------------------
+    # ---- what users ask for --------------------------------------------------------------------
 
-    def handle(self, view: OverTimeState, x: Vector) -> None:
-        """Handle the event of an expert, or start those that are due."""
-        counts = view.counts
-        if counts[EVENT] == EXPERT:
-            self._handle_expert(view, x)
-        else:
-            self._manage(view)
-        counts[EVENT] = RESUME
+    def events(self, memory: Memory) -> list[dict[str, Any]]:
+        """Return what happened, oldest first: starts, alarms and changes of the leader."""
+        return histories.events(self.view(memory).history)
 
-    def _handle_expert(self, view: OverTimeState, x: Vector) -> None:
-        memories = [self.memory_of(view, e) for e in range(self.experts)]
-        e = next(e for e, memory in enumerate(memories) if memory.event[EVENT] > 0)
-        if view.places.status[e] == CATCHING_UP:
-            x = view.ring.rows[view.places.next[e] % len(view.ring.rows)].copy()
-        learner, memory = self._learner(e), memories[e]
-        moved = learner.handle(learner.view(memory), x)
-        if moved is not None:
-            self._put(view, e, moved)
+    def feature_relevance(self, memory: Memory) -> Vector | None:
+        """Return how much each scaled feature moves the score: mean squared slopes, summing to 1.
 
-    def _manage(self, view: OverTimeState) -> None:
-        """Start what is due: after an alarm, a challenger, or one of the recent ones."""
-        counts = view.counts
-        rounds = int(counts[COUNT.rounds])
-        if watching.is_alarmed(PAGE, view.watch):
-            n = watching.rounds_since_change(PAGE, view.watch, rounds, SMALLEST_BUFFER)
-            self._start(view, self._place(view, LONG), Start(n, searched=0, entry=1.0))
-            watching.reset(view.watch, rounds)
-            watching.keep_outcomes(view.watch, np.empty(0, np.int64))
-            counts[COUNT.begun] = rounds
-            counts[COUNT.period] = FIRST
-            counts[COUNT.due] = rounds + FIRST
-        elif rounds >= counts[COUNT.challenge]:
-            self._start(view, self._loser(view), Start(len(view.ring.rows), 0.0, 1000, 100))
-            counts[COUNT.challenge] = 3 * rounds
-        else:
-            self._adapt_period(view, rounds)
-            kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
-            self._start(view, self._place(view, LONG), kind)
-            counts[COUNT.due] = rounds + counts[COUNT.period]
-
-    def _loser(self, view: OverTimeState) -> int:
-        """Return which long expert makes room: the younger, unless it is clearly the better.
-
-        What the older one has learned over time cannot be had again, so a close call is its.
+        They are those of a small machine with the relevance of the leader, fitted to the last
+        rows; None before there are any.
         """
-        old, young = np.argsort(view.places.born[:LONG], kind="stable")
-        weights = view.experts.weights[SETTLED]
-        return int(old if weights[young] > CLEARLY * weights[old] else young)
-
-    def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
-        counts, places = view.counts, view.places
-        recent = (places.status == LIVE) & (places.born > rounds - 4 * counts[COUNT.period])
-        recent[:LONG] = False
-        period = int(counts[COUNT.period])
-        if recent.any():
-            worth = view.experts.weights[NEXT, : self.experts][recent].max() > WORTH
-            period = max(FIRST, period // 2) if worth else min(LONGEST, 2 * period)
-        counts[COUNT.period] = period
-
-    def _place(self, view: OverTimeState, first: int) -> int:
-        """Return an empty place, or that of the expert of least weight that has had its chance."""
-        places, rounds = view.places, int(view.counts[COUNT.rounds])
-        weights = view.experts.weights[NEXT, : self.experts].copy()
-        weights[places.status == EMPTY] = -1.0
-        young = (places.status != EMPTY) & (places.born > rounds - GRACE)
-        weights[young] += 1.0
-        return first + int(np.argmin(weights[first:]))
-
-    def _start(self, view: OverTimeState, e: int, how: Start) -> None:
-        """Start an expert in place e; it begins to catch up."""
-        counts, places = view.counts, view.places
-        rounds, size = int(counts[COUNT.rounds]), len(view.ring.rows)
-        counts[COUNT.starts] += 1
-        memory = self._new(view, e)
-        learner = self._learner(e)
-        if isinstance(learner, Machine):
-            n = min(how.searched, rounds, size)
-            found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
-            relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
-            learner.adopt(learner.view(memory), relevance, how.forgetting, min(how.rows, rounds))
-        self._put(view, e, memory)
-        weights = view.experts.weights
-        weights[:, e] = 0.0
-        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-        self._begin_line(view, e)
-        places.status[e] = CATCHING_UP
-        places.born[e] = rounds
-        places.next[e] = max(0, rounds - min(how.rows, size - 1))
-        places.mends[e] = 0
-        places.tracks[e] = int(how.forgetting > 0.0)
-        places.entry[e] = how.entry
-
-    def _begin_line(self, view: OverTimeState, e: int) -> None:
-        """Begin with what the scores of the loss stand for: log-odds, or margins."""
-        log_odds = getattr(getattr(self.learner, "loss", None), "probabilistic", False)
-        rule = self._rule.experts.calibration
-        begin_line(rule, view.experts.calibration, e, 1.0 if log_odds else MARGIN)
-
-    def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
-        """Search with the last n rows, from none, from the quadratic one and from the leader's."""
-        if not self.relevance:
+        view = self.view(memory)
+        n = min(int(view.counts[COUNT.rounds]), len(view.ring.rows), 1000)
+        if n < SMALLEST_BUFFER:
             return None
-        slots = rings.last_slots(int(view.counts[COUNT.rounds]), n, len(view.ring.rows))
-        X, y, weights = (array[slots] for array in view.ring)
-        sample = relevances.sample_of(X, y, weights, min(m, n // 2), self._rule.experts.classifies)
+        sample = self._sample(view, n, min(150, n // 2))
         leader = self.leader(view)
         learner = self._learner(leader)
-        known = learner.view(self.memory_of(view, leader)).map.relevance
-        candidates = [known] if np.ptp(known) > 0.0 else []
-        return relevances.search(RELEVANCE, sample, candidates, SEARCH_ROUNDS).relevance
+        relevance = np.ones(sample.Z.shape[1])
+        if isinstance(learner, Machine):
+            relevance = learner.view(self.memory_of(view, leader)).map.relevance
+        trial = relevances.tried(RELEVANCE, sample, relevance)
+        slopes = trial.relevance**2 * trial.slopes
+        return slopes / (slopes.sum() or 1.0)
 
-    def leader(self, view: OverTimeState) -> int:
-        """Return the place of the learner of the largest weight for the next row."""
-        return int(np.argmax(view.experts.weights[NEXT, : self.experts]))
+    def interval(self, memory: Memory, level: float, ahead: bool) -> tuple[float, float]:
+        """Return what is to be added to predictions for the ends of intervals of a coverage."""
+        view = self.view(memory)
+        return conformal_interval(view.next if ahead else view.settled, level)
+
+    def least_probability(self, memory: Memory, level: float, ahead: bool) -> float:
+        """Return the least probability of a class in prediction sets of a coverage."""
+        view = self.view(memory)
+        return threshold(view.next if ahead else view.settled, level)
 
 
 def _ends(arrays: Sequence[Any]) -> Counter:

@@ -23,6 +23,7 @@ from scipy.stats import norm
 from forks.engine import Limit, Matrix, Vector, finite, njit
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+RATES = tuple(1.0 - level for level in LEVELS)
 LOWER, UPPER = 0, 1  # rows of the quantiles; sets have the upper one alone
 
 
@@ -30,7 +31,7 @@ class ConformalRule(NamedTuple):
     """Constants of the tracker."""
 
     classifies: bool
-    rates: tuple[float, ...] = tuple(1.0 - level for level in LEVELS)
+    rates: tuple[float, ...] = RATES
     step: float = 0.1  # in units of the mean size of residuals
     step_of_sets: float = 0.02
     memory: float = 100.0  # rounds, of the mean size

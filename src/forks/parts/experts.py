@@ -1,7 +1,8 @@
 """Weights of experts, for two questions: what comes next, and what of rows without labels.
 
 For classes an expert's scores stand for a probability q_e of each class (`parts.calibration`, a
-line for each expert); the mixture is sum_e w_e q_e, and the weights follow Bayes' rule with a fixed share:
+line for each expert); the mixture is sum_e w_e q_e, and the weights follow Bayes' rule with a fixed
+share:
 
     w_e <- w_e q_e(y) / sum_i w_i q_i(y),   w_e <- (1 - s) w_e + s / E.
 

@@ -2,7 +2,8 @@
 
 Rows are scaled (`forks.features.scaling`), each feature is multiplied by its relevance
 (`forks.parts.relevance`; 1 if there is none), and the result x is divided by the root c of the
-median squared distance of rows (the mean one where most rows are alike). With landmarks z_1, ..., z_m among rows x / c,
+median squared distance of rows (the mean one where most rows are alike). With landmarks
+z_1, ..., z_m among rows x / c,
 
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),

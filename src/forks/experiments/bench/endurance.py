@@ -22,7 +22,7 @@ from forks.experiments.bench._data import SEED, Stream, resident_megabytes
 from forks.experiments.bench._part import Number, Part, curves
 from forks.kernels import Gaussian
 from forks.learners import FORKS, Adaptive
-from forks.learners.adaptive import COUNT, AdaptiveState
+from forks.learners.adaptive import RESTARTS, AdaptiveState
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredHinge
 from forks.parts.landmarks import WIDTH
@@ -103,7 +103,7 @@ class Runner:
             yield Number(name, max(self.errors), at_most=1e-12)
             yield Number(f"{self.name}: update rounds", float(learner.map_updates(memory)))
         else:
-            restarts = float(learner.view(memory).counts[COUNT.restarts])
+            restarts = float(learner.view(memory).counts[RESTARTS])
             yield Number(f"{self.name}: new starts", restarts)
 
 

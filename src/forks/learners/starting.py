@@ -1,0 +1,228 @@
+"""When and how experts over time are started: see `forks.learners.over_time`.
+
+All of it is done in events, in NumPy, and none of it takes long: a start makes an empty expert and
+searches the relevance of features; what it learns it learns in the rounds to come.
+"""
+
+import math
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.engine import (
+    EVENT,
+    RESUME,
+    Learner,
+    Memory,
+    Vector,
+)
+from forks.learners.machine import SMALLEST_BUFFER, Machine
+from forks.learners.mixture import (
+    CATCHING_UP,
+    COUNT,
+    EMPTY,
+    EXPERT,
+    LIVE,
+    OverTimeState,
+)
+from forks.parts import history as histories
+from forks.parts import relevance as relevances
+from forks.parts import ring as rings
+from forks.parts import watch as watching
+from forks.parts.calibration import begin_line
+from forks.parts.experts import NEXT, SETTLED
+from forks.parts.history import ALARM, CHALLENGE, START
+from forks.parts.landmarks import WIDTH
+from forks.parts.relevance import RelevanceRule
+from forks.parts.watch import PageRule
+
+
+class Start(NamedTuple):
+    """How a new expert is started."""
+
+    rows: int
+    forgetting: float = 0.0
+    searched: int = 500  # rows that the relevance is searched with
+    landmarks: int = 64  # and landmarks
+    entry: float = math.exp(-4.0)
+
+
+KINDS = (Start(250, 0.005), Start(500), Start(1000, 0.001), Start(500))
+SEARCH_ROUNDS = 2
+MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
+CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
+GRACE = 500  # rounds that a new expert has to prove itself
+FIRST, LONGEST, WORTH = 250, 4000, 0.05
+LONG = 2  # places for the champion and the challenger, the first ones
+PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
+RELEVANCE = RelevanceRule()
+
+
+class Starting(Learner):
+    """What `OverTime` does when experts are due to start, or have events of their own."""
+
+    learner: Any
+    long: Any
+    experts: int
+    relevance: bool
+
+    @cached_property
+    def _rule(self) -> Any:
+        return self.rule()
+
+    def _learner(self, e: int) -> Learner:
+        """Return the configuration of the expert in place e."""
+        long = e < LONG and self.long is not None
+        chosen: Learner = self.long if long else self.learner
+        return chosen
+
+    def _new(self, view: OverTimeState, e: int) -> Memory:
+        """Return the memory of a new expert for place e."""
+        rng = np.random.default_rng([abs(int(view.random[0])), int(view.counts[COUNT.starts])])
+        return self._learner(e).init(view.ring.rows.shape[1], view.ring.targets.shape[1], rng)
+
+    def memory_of(self, view: OverTimeState, e: int) -> Memory:
+        """Return the memory of the expert in place e, as views."""
+        floats, ints = view.places.floats, view.places.ints
+        return Memory(view.floats[floats[e] : floats[e + 1]], view.ints[ints[e] : ints[e + 1]])
+
+    def _put(self, view: OverTimeState, e: int, memory: Memory) -> None:
+        for place, new in zip(self.memory_of(view, e), memory, strict=True):
+            place[:] = new
+
+    # ---- events ------------------------------------------------------------------------------
+
+    def handle(self, view: OverTimeState, x: Vector) -> None:
+        """Handle the event of an expert, or start those that are due."""
+        counts = view.counts
+        if counts[EVENT] == EXPERT:
+            self._handle_expert(view, x)
+        else:
+            self._manage(view)
+        counts[EVENT] = RESUME
+
+    def _handle_expert(self, view: OverTimeState, x: Vector) -> None:
+        memories = [self.memory_of(view, e) for e in range(self.experts)]
+        e = next(e for e, memory in enumerate(memories) if memory.event[EVENT] > 0)
+        if view.places.status[e] == CATCHING_UP:
+            x = view.ring.rows[view.places.next[e] % len(view.ring.rows)].copy()
+        learner, memory = self._learner(e), memories[e]
+        moved = learner.handle(learner.view(memory), x)
+        if moved is not None:
+            self._put(view, e, moved)
+
+    def _manage(self, view: OverTimeState) -> None:
+        """Start what is due: after an alarm, a challenger, or one of the recent ones."""
+        counts = view.counts
+        rounds = int(counts[COUNT.rounds])
+        if watching.is_alarmed(PAGE, view.watch):
+            n = watching.rounds_since_change(PAGE, view.watch, rounds, SMALLEST_BUFFER)
+            self._start(view, self._place(view, LONG), Start(n, searched=0, entry=1.0), ALARM)
+            watching.reset(view.watch, rounds)
+            watching.keep_outcomes(view.watch, np.empty(0, np.int64))
+            counts[COUNT.begun] = rounds
+            counts[COUNT.period] = FIRST
+            counts[COUNT.due] = rounds + FIRST
+        elif rounds >= counts[COUNT.challenge]:
+            how = Start(len(view.ring.rows), 0.0, 1000, 100)
+            self._start(view, self._loser(view), how, CHALLENGE)
+            counts[COUNT.challenge] = 3 * rounds
+        else:
+            self._adapt_period(view, rounds)
+            kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
+            self._start(view, self._place(view, LONG), kind, START)
+            counts[COUNT.due] = rounds + counts[COUNT.period]
+
+    def _loser(self, view: OverTimeState) -> int:
+        """Return which long expert makes room: the younger, unless it is clearly the better.
+
+        What the older one has learned over time cannot be had again, so a close call is its.
+        """
+        old, young = np.argsort(view.places.born[:LONG], kind="stable")
+        weights = view.experts.weights[SETTLED]
+        return int(old if weights[young] > CLEARLY * weights[old] else young)
+
+    def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
+        counts, places = view.counts, view.places
+        recent = (places.status == LIVE) & (places.born > rounds - 4 * counts[COUNT.period])
+        recent[:LONG] = False
+        period = int(counts[COUNT.period])
+        if recent.any():
+            worth = view.experts.weights[NEXT, : self.experts][recent].max() > WORTH
+            period = max(FIRST, period // 2) if worth else min(LONGEST, 2 * period)
+        counts[COUNT.period] = period
+
+    def _place(self, view: OverTimeState, first: int) -> int:
+        """Return an empty place, or that of the expert of least weight that has had its chance."""
+        places, rounds = view.places, int(view.counts[COUNT.rounds])
+        weights = view.experts.weights[NEXT, : self.experts].copy()
+        weights[places.status == EMPTY] = -1.0
+        young = (places.status != EMPTY) & (places.born > rounds - GRACE)
+        weights[young] += 1.0
+        return first + int(np.argmin(weights[first:]))
+
+    def _start(self, view: OverTimeState, e: int, how: Start, kind: int) -> None:
+        """Start an expert in place e; it begins to catch up."""
+        counts, places = view.counts, view.places
+        rounds, size = int(counts[COUNT.rounds]), len(view.ring.rows)
+        counts[COUNT.starts] += 1
+        memory = self._new(view, e)
+        learner = self._learner(e)
+        if isinstance(learner, Machine):
+            n = min(how.searched, rounds, size)
+            found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
+            relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
+            self._write_start(view, e, how, kind, relevance)
+            learner.adopt(learner.view(memory), relevance, how.forgetting, min(how.rows, rounds))
+        self._put(view, e, memory)
+        weights = view.experts.weights
+        weights[:, e] = 0.0
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        self._begin_line(view, e)
+        places.status[e] = CATCHING_UP
+        places.born[e] = rounds
+        places.next[e] = max(0, rounds - min(how.rows, size - 1))
+        places.mends[e] = 0
+        places.tracks[e] = int(how.forgetting > 0.0)
+        places.entry[e] = how.entry
+
+    def _begin_line(self, view: OverTimeState, e: int) -> None:
+        """Begin with what the scores of the loss stand for: log-odds, or margins."""
+        log_odds = getattr(getattr(self.learner, "loss", None), "probabilistic", False)
+        rule = self._rule.experts.calibration
+        begin_line(rule, view.experts.calibration, e, 1.0 if log_odds else MARGIN)
+
+    def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
+        """Search with the last n rows, from none, from the quadratic one and from the leader's."""
+        if not self.relevance:
+            return None
+        sample = self._sample(view, n, min(m, n // 2))
+        leader = self.leader(view)
+        learner = self._learner(leader)
+        known = learner.view(self.memory_of(view, leader)).map.relevance
+        candidates = [known] if np.ptp(known) > 0.0 else []
+        return relevances.search(RELEVANCE, sample, candidates, SEARCH_ROUNDS).relevance
+
+    def _sample(self, view: OverTimeState, n: int, m: int) -> relevances.Sample:
+        """Return the last n rows, m of them as landmarks."""
+        slots = rings.last_slots(int(view.counts[COUNT.rounds]), n, len(view.ring.rows))
+        X, y, weights = (array[slots] for array in view.ring)
+        return relevances.sample_of(X, y, weights, m, self._rule.experts.classifies)
+
+    def _write_start(
+        self, view: OverTimeState, e: int, how: Start, kind: int, relevance: Vector
+    ) -> None:
+        """Write into the history what is new: which features' relevance and scale."""
+        rounds, size = int(view.counts[COUNT.rounds]), len(view.ring.rows)
+        leader = self.leader(view)
+        known = self._learner(leader).view(self.memory_of(view, leader)).map
+        news: tuple[float, ...] = (0.0, 1.0, 0.0, 0.0)
+        if known.sizes[WIDTH] > 0:
+            slots = rings.last_slots(rounds, min(rounds, how.rows, size), size)
+            news = histories.differences(known, relevance, view.ring.rows[slots])
+        histories.write_start(view.history, rounds, kind, e, min(how.rows, rounds), news)
+
+    def leader(self, view: OverTimeState) -> int:
+        """Return the place of the learner of the largest weight for the next row."""
+        return int(np.argmax(view.experts.weights[NEXT, : self.experts]))
