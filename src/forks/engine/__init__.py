@@ -1,7 +1,8 @@
 """The machine: compile, store, call. The door for authors of kernels, losses, parts and learners.
 
-- *Compile*: `njit` for code inside compiled code, `entry` for what Python calls; `jit_dispatch`
-  declares a verb with a body per type, `by_form` one with a body for dense and one for sparse rows.
+- *Compile*: `njit` and `apart` for code inside compiled code, `entry` for what Python calls;
+  `jit_dispatch` declares a verb with a body per type, `by_form` one with a body for dense and one
+  for sparse rows.
 - *Store*: a state is a NamedTuple of arrays (`Vector`, `Matrix`, ...) that declare their axes
   (`forks.engine.axes`): views of a flat `Memory`. `Points` are kept rows.
 - *Call*: a `Learner` names its rule, state and scratch, and registers `score` and `step`; an
@@ -12,7 +13,7 @@ Loops over eight numbers at a time are in `forks.engine.blocks`, random draws of
 """
 
 from forks.engine.axes import axis_length, shapes_of
-from forks.engine.compile import JIT, entry, finite, njit
+from forks.engine.compile import JIT, apart, entry, finite, njit
 from forks.engine.driver import Engine
 from forks.engine.group import EngineGroup
 from forks.engine.learner import Growth, Learner, Limit, Shapes
@@ -65,6 +66,7 @@ __all__ = [
     "Vector",
     "absolute_distances",
     "allocate",
+    "apart",
     "attach",
     "axis_length",
     "by_form",

@@ -1,8 +1,9 @@
 """Compilation: one set of flags for the whole package, and a disk cache that is never stale.
 
-Two ways to compile a function, and no others in the package:
+Three ways to compile a function, and no others in the package:
 
 - ``njit``: part of a larger compiled function, inlined there. A call from Python is a TypeError.
+- ``apart``: the same, called and not inlined: for much code that is called from several places.
 - ``entry``: called from Python; its machine code is kept on disk.
 """
 
@@ -41,7 +42,16 @@ def njit(function: Function) -> Function:
 
     numba would let Python call such a function once it is compiled, and crash the interpreter.
     """
-    compiled = numba.njit(**OPTIONS, **INNER)(function)
+    return _inner(function, OPTIONS)
+
+
+def apart(function: Function) -> Function:
+    """Compile once for all compiled functions that call it, with few arguments."""
+    return _inner(function, {**OPTIONS, "forceinline": False})
+
+
+def _inner(function: Function, options: dict[str, Any]) -> Function:
+    compiled = numba.njit(**options, **INNER)(function)
     if JIT:
 
         def refuse(*arguments: Any, **options: Any) -> None:

@@ -12,6 +12,7 @@ from forks.engine import (
     Counter,
     Matrix,
     Vector,
+    apart,
     attach,
     njit,
     score,
@@ -71,8 +72,7 @@ class OverTimeState(NamedTuple):
     places: Places
     experts: Annotated[Experts, "experts = experts + 2"]
     calibration: Annotated[Calibration, "scorers = 2"]  # of the mixtures for both questions
-    next: Conformal
-    settled: Conformal
+    conformal: Annotated[Conformal, "kinds = 2"]  # for both questions
     persistence: Annotated[Persistence, "size = window"]
     watch: Annotated[watching.Watch, "size = 1000"]
     ring: Annotated[rings.Ring, "size = window"]
@@ -182,17 +182,25 @@ def _step(rule, state, work, x, y, weight, out):
 @njit
 def _play(rule, state, work, e, x, y, weight, out):
     """Let expert e play a round; return False if it has raised an event."""
-    expert = _expert(rule, state, e)
-    scratch = workspace(rule.learner, expert, work.expert)
-    step(rule.learner, expert, scratch, x, y, weight, out)
-    mends = expert.counts[MENDS]
-    if mends != state.places.mends[e]:
-        state.counts[MENDS] += mends - state.places.mends[e]
-        state.places.mends[e] = mends
-    if expert.counts[EVENT] > 0:
+    places = state.places
+    floats = state.floats[places.floats[e] : places.floats[e + 1]]
+    ints = state.ints[places.ints[e] : places.ints[e + 1]]
+    event, mends = _play_expert(rule.learner, floats, ints, work.expert, x, y, weight, out)
+    if mends != places.mends[e]:
+        state.counts[MENDS] += mends - places.mends[e]
+        places.mends[e] = mends
+    if event > 0:
         state.counts[EVENT] = EXPERT
         return False
     return True
+
+
+@apart
+def _play_expert(rule, floats, ints, scratch, x, y, weight, out):
+    """Play a round of one expert; return its event and its mends."""
+    expert = attach(rule, floats, ints)
+    step(rule, expert, workspace(rule, expert, scratch), x, y, weight, out)
+    return expert.counts[EVENT], expert.counts[MENDS]
 
 
 @njit
@@ -204,12 +212,11 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, experts.answers[n])
     lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
     weighing.write_predictions(rule.experts, experts, experts.answers, work.p)
+    for question in range(1, -1, -1):  # that of the next row last, whose answer is given
+        _answer(rule, state, work, question, known, out)
+        if weight != 0.0:
+            _judge(rule, state, work, question, y, out)
     if weight != 0.0:
-        _answer(rule, state, work, SETTLED, known, out)
-        _judge(rule, state, work, SETTLED, state.settled, y, out)
-    _answer(rule, state, work, NEXT, known, out)
-    if weight != 0.0:
-        _judge(rule, state, work, NEXT, state.next, y, out)
         error = 0.0
         if not rule.experts.classifies:
             for o in range(out.shape[0]):
@@ -246,12 +253,12 @@ def _dismiss(rule, state, t):
 
 
 @njit
-def _judge(rule, state, work, question, conformal, y, out):
+def _judge(rule, state, work, question, y, out):
     """Learn from an answer: the calibration of probabilities, and the intervals."""
     n = y.shape[0]
     if not rule.experts.classifies:
         if n == 1:
-            observe_residual(rule.conformal, conformal, y[0] - out[0])
+            observe_residual(rule.conformal, state.conformal, question, y[0] - out[0])
         return
     p = 0.0
     for o in range(n):
@@ -259,7 +266,7 @@ def _judge(rule, state, work, question, conformal, y, out):
             p = work.q[0] if y[0] > 0.0 else 1.0 - work.q[0]
         elif y[o] > 0.0:
             p = work.q[o]
-    observe_class(rule.conformal, conformal, p)
+    observe_class(rule.conformal, state.conformal, question, p)
     line = state.calibration.lines[question]
     calibrate(rule.experts.calibration, line, work.f, work.q, y, 1.0)
 

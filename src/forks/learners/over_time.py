@@ -196,8 +196,7 @@ class OverTime(Starting):
             self._begin_line(view, e)
         for question in (NEXT, SETTLED):
             begin_line(self._rule.experts.calibration, view.calibration, question, 1.0)
-        for conformal in (view.next, view.settled):
-            begin_quantiles(self._rule.conformal, conformal)
+        begin_quantiles(self._rule.conformal, view.conformal)
 
     def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
         """Store the memories of all experts, one after the other."""
@@ -245,8 +244,7 @@ class OverTime(Starting):
             Limit("places of integers", places.ints - ints, 0, 0),
             *weighing.experts_limits(view.experts),
             *calibration_limits(view.calibration),
-            *conformal_limits(view.next),
-            *conformal_limits(view.settled),
+            *conformal_limits(view.conformal),
             *lasting.persistence_limits(view.persistence),
             *histories.history_limits(view.history, self.experts),
             *watching.watch_limits(PAGE, view.watch, rounds),
@@ -303,12 +301,12 @@ class OverTime(Starting):
     def interval(self, memory: Memory, level: float, ahead: bool) -> tuple[float, float]:
         """Return what is to be added to predictions for the ends of intervals of a coverage."""
         view = self.view(memory)
-        return conformal_interval(view.next if ahead else view.settled, level)
+        return conformal_interval(view.conformal, NEXT if ahead else SETTLED, level)
 
     def least_probability(self, memory: Memory, level: float, ahead: bool) -> float:
         """Return the least probability of a class in prediction sets of a coverage."""
         view = self.view(memory)
-        return threshold(view.next if ahead else view.settled, level)
+        return threshold(view.conformal, NEXT if ahead else SETTLED, level)
 
 
 def _ends(arrays: Sequence[Any]) -> Counter:

@@ -25,7 +25,7 @@ class CalibrationRule(NamedTuple):
     """Constants of the calibration."""
 
     keep: float = 0.999
-    prior: float = 400.0  # rows that the begin counts for
+    prior: float = 1000.0  # rows that the begin counts for
     least: float = 0.05  # of a
     largest: float = 30.0  # of |z|
     sure: float = 1e-4  # probabilities stay so far from 0 and 1

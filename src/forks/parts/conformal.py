@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from forks.engine import Limit, Matrix, Vector, finite, njit
+from forks.engine import Cube, Limit, Matrix, Vector, finite, njit
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 RATES = tuple(1.0 - level for level in LEVELS)
@@ -38,37 +38,37 @@ class ConformalRule(NamedTuple):
 
 
 class Conformal(NamedTuple):
-    """Quantiles for each level."""
+    """Quantiles for each kind of answers and each level."""
 
-    quantiles: Annotated[Matrix, 2, len(LEVELS)]
-    levels: Annotated[Vector, 2]  # mean size of residuals, rows counted
+    quantiles: Annotated[Cube, "kinds", 2, len(LEVELS)]
+    sizes: Annotated[Matrix, "kinds", 2]  # mean size of residuals, rows counted
 
 
 def conformal_limits(conformal: Conformal) -> list[Limit]:
     """Return the bounds of what may be stored."""
-    return [Limit("levels of the intervals", conformal.levels, 0.0, np.inf)]
+    return [Limit("sizes of residuals", conformal.sizes, 0.0, np.inf)]
 
 
 def begin_quantiles(rule: ConformalRule, conformal: Conformal) -> None:
     """Begin with those of normal residuals, or with sets of all classes."""
     if rule.classifies:
-        conformal.quantiles[UPPER] = LEVELS
+        conformal.quantiles[:, UPPER] = LEVELS
     else:
         upper = norm.ppf(0.5 + 0.5 * np.array(LEVELS)) / np.sqrt(2.0 / np.pi)
-        conformal.quantiles[LOWER], conformal.quantiles[UPPER] = -upper, upper
+        conformal.quantiles[:, LOWER], conformal.quantiles[:, UPPER] = -upper, upper
 
 
-def interval(conformal: Conformal, level: float) -> tuple[float, float]:
+def interval(conformal: Conformal, kind: int, level: float) -> tuple[float, float]:
     """Return what is to be added to an answer to get both ends of its interval."""
-    size = float(conformal.levels[0])
-    lower, upper = (_at_level(row, level) for row in conformal.quantiles)
+    size = float(conformal.sizes[kind, 0])
+    lower, upper = (_at_level(row, level) for row in conformal.quantiles[kind])
     return size * min(lower, upper), size * max(lower, upper)
 
 
-def threshold(conformal: Conformal, level: float) -> float:
+def threshold(conformal: Conformal, kind: int, level: float) -> float:
     """Return the least probability of a class in the prediction set."""
     z = norm.ppf(0.5 + 0.5 * np.array(LEVELS))
-    q = np.maximum.accumulate(conformal.quantiles[UPPER])
+    q = np.maximum.accumulate(conformal.quantiles[kind, UPPER])
     return 1.0 - float(np.interp(norm.ppf(0.5 + 0.5 * level), z, q))
 
 
@@ -76,34 +76,35 @@ def _at_level(quantiles: Vector, level: float) -> float:
     """Return the quantile for a level, linear in that of a normal distribution."""
     z, at = norm.ppf(0.5 + 0.5 * np.array(LEVELS)), norm.ppf(0.5 + 0.5 * level)
     if at <= z[0]:
-        middle = 0.0
-        return float(middle + (quantiles[0] - middle) * at / z[0])
+        return float(quantiles[0] * at / z[0])
     if at >= z[-1]:
         return float(quantiles[-1] * at / z[-1])
     return float(np.interp(at, z, quantiles))
 
 
 @njit
-def observe_residual(rule, conformal, residual):
+def observe_residual(rule, conformal, kind, residual):
     """Track the quantiles of the residuals, of a single output."""
-    size, counted = conformal.levels[0], conformal.levels[1]
+    sizes = conformal.sizes[kind]
+    low, high = conformal.quantiles[kind, LOWER], conformal.quantiles[kind, UPPER]
+    size, counted = sizes[0], sizes[1]
     if not finite(residual):
         return
     if size > 0.0:
         r = residual / size
         for i in range(len(rule.rates)):
             a = 0.5 * rule.rates[i]
-            low, high = conformal.quantiles[LOWER], conformal.quantiles[UPPER]
             low[i] += -rule.step * (1.0 - a) if r < low[i] else rule.step * a
             high[i] += rule.step * (1.0 - a) if r > high[i] else -rule.step * a
     counted = min(counted + 1.0, rule.memory)
-    conformal.levels[1] = counted
-    conformal.levels[0] = size + (abs(residual) - size) / counted
+    sizes[1] = counted
+    sizes[0] = size + (abs(residual) - size) / counted
 
 
 @njit
-def observe_class(rule, conformal, p):
+def observe_class(rule, conformal, kind, p):
     """Track the quantiles of 1 - p, p the probability that the right class was given."""
+    q = conformal.quantiles[kind, UPPER]
     for i in range(len(rule.rates)):
-        q, a = conformal.quantiles[UPPER], rule.rates[i]
+        a = rule.rates[i]
         q[i] += rule.step_of_sets * (1.0 - a) if 1.0 - p > q[i] else -rule.step_of_sets * a

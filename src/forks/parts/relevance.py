@@ -41,7 +41,7 @@ class RelevanceRule(NamedTuple):
 
     alphas: tuple[float, ...] = (0.1, 1.0, 10.0)  # priors of the ridge regression
     doubt: float = 5.0
-    margin: float = 2.0  # standard errors
+    margin: float = 1.0  # standard errors
     widest: int = 64  # features: beyond, the regression has no linear part
     steepest: int = 500  # rows whose slopes are looked at
     widest_quadratic: int = 256  # features: beyond, there is no second start
