@@ -90,6 +90,7 @@ class Effort(NamedTuple):
 
 # What `effort` stands for; "fast" is a single machine, `Adaptive`.
 EFFORTS = {"fast": None, "balanced": Effort(6, 200, 500), "best": Effort(10, 300, 1000)}
+_BUDGET = 100  # for which these sizes are meant; others are in proportion
 _OF_MACHINES = ("scaling", "bandwidth", "linear", "robust")
 
 
@@ -104,14 +105,19 @@ def _over_time(task: str, effort: Any, **settings: Any) -> Configured:
         of_machines["scaling"] = "none"
     unit = "absolute" if metric is None else "median"
     machine = Machine(kernel=kernel, loss=loss, **{"bandwidth": unit, **of_machines})
-    known = ("experts", "window", "relevance", "restart", "repeat")
+    budget = settings.pop("budget", _BUDGET)
+    whole("budget", budget, 1)
+    small, large = (
+        max(SMALLEST_BUFFER, size * budget // _BUDGET) for size in (effort.small, effort.large)
+    )
+    known = ("budget", "experts", "window", "relevance", "restart", "repeat")
     for key in settings:
         if key not in known:
             names = ", ".join(("kernel", "loss", *_OF_MACHINES, *known))
             raise ValueError(f"the adaptive learner has no {key!r}; it has {names}")
     learner = OverTime(
-        learner=replace(machine, buffer=effort.small),
-        long=replace(machine, buffer=effort.large),
+        learner=replace(machine, buffer=small),
+        long=replace(machine, buffer=large),
         **{"experts": effort.experts, **settings},
     )
     check_task(learner, task)
