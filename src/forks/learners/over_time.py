@@ -190,7 +190,7 @@ class OverTime(Starting):
         counts, weights = view.counts, view.experts.weights
         counts[COUNT.due] = counts[COUNT.period] = 2 * FIRST
         counts[COUNT.challenge] = 4 * FIRST
-        weights[NEXT, 0], weights[NEXT, LAST] = (0.99, 0.01) if self.repeat else (1.0, 0.0)
+        weights[NEXT, 0], weights[NEXT, LAST] = (0.8, 0.2) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
         for e in range(len(weights[NEXT])):
             self._begin_line(view, e)

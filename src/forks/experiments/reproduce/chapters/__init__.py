@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from forks.experiments.report import Block
     from forks.experiments.reproduce.runs import Run
 
-NAMES = ("table1", "adversarial", "theta", "updates", "tisvd", "defaults", "flights", "kuairec")
+NAMES = (
+    "table1",
+    "adversarial",
+    "theta",
+    "updates",
+    "tisvd",
+    "experts",
+    "defaults",
+    "flights",
+    "kuairec",
+)
 
 
 class Chapter(NamedTuple):

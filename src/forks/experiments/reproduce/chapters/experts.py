@@ -1,0 +1,42 @@
+"""The default learner, nothing tuned.
+
+`OnlineKernelClassifier()`, which is `forks.learners.OverTime`, the same with one part at a time
+switched off, and a single machine (`effort="fast"`). Mean and deviation of the mistake rate in %,
+every round counted; german and spambase in the published orders. With repeats: the adversarial
+games, 500 points repeated and every second block lying. Time is CPU time of a pass of the first.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from forks.experiments.record import Record
+from forks.experiments.report import Block
+from forks.experiments.reproduce.chapters import Chapter
+from forks.experiments.reproduce.chapters.defaults import DEFAULT, GAMES, rates_of
+from forks.experiments.reproduce.chapters.table1 import ROWS
+from forks.experiments.reproduce.runs import Run
+
+VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    DEFAULT: ("OverTime", {}),
+    "no relevance": ("OverTime", {"relevance": False}),
+    "no new start after an alarm": ("OverTime", {"restart": False}),
+    "without the last label": ("OverTime", {"repeat": False}),
+    "three experts": ("OverTime", {"experts": 3}),
+    "a single machine": ("Adaptive", {}),
+}
+
+
+def plan(permutations: int = 20, data: Sequence[str] = tuple(ROWS)) -> Iterator[Run]:
+    """Every variant on every data set, and in the adversarial games."""
+    for name, repeats in [*((name, 0) for name in data), *GAMES]:
+        for permutation in range(permutations):
+            for variant, (learner, arguments) in VARIANTS.items():
+                yield Run("experts", name, variant, learner, arguments, permutation, repeats)
+
+
+def tables(records: Sequence[Record]) -> list[Block]:
+    """Return the mean mistake rates, a line per variant and a column per stream."""
+    return rates_of(records, VARIANTS)
+
+
+CHAPTER = Chapter(__doc__, plan, tables, quick={"permutations": 1})
