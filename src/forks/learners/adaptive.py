@@ -60,7 +60,7 @@ class AdaptiveState(NamedTuple):
     """State of a machine, with a follower and a watch."""
 
     counts: Annotated[Counter, RESTARTS + 1]
-    alpha: Annotated[Vector, 1]
+    alpha: Annotated[Vector, 2]
     forgetting: Annotated[Vector, 1]
     map: Annotated[LandmarkMap, "capacity = buffer"]
     newton: Annotated[newton.Newton, "width = padded(buffer + linear + 1)"]

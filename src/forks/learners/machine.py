@@ -15,8 +15,8 @@ standard deviation 1 (`parts.targets`).
 round learn. After the buffer there is an event each time the number of rounds has doubled, which
 brings the tolerance of the gate and the prior up to date.
 
-**What it may be given.** A relevance for each feature and a rate of forgetting, before its first
-row (`adopt`).
+**What it may be given.** A relevance for each feature, a rate of forgetting, and factors of the
+kernel's width and of the prior, before its first row (`adopt`).
 
 **Overflow.** A step that would not be finite is left out; after `most_refused` of
 them since the last fit the learner starts anew from the rows that it keeps. Both are counted as
@@ -81,7 +81,7 @@ class MachineState(NamedTuple):
     """State that learning changes in place; psi has at most buffer + linear + 1 features."""
 
     counts: Annotated[Counter, len(MachineCount._fields)]
-    alpha: Annotated[Vector, 1]  # factor of the prior
+    alpha: Annotated[Vector, 2]  # factor of the prior, and of what it is usually
     forgetting: Annotated[Vector, 1]  # rate at which P grows in each round
     map: Annotated[LandmarkMap, "capacity = buffer"]
     newton: Annotated[newton.Newton, "width = padded(buffer + linear + 1)"]
@@ -176,16 +176,27 @@ class Machine(Learner):
         """Begin with the prior alone; nothing is drawn."""
         landmarks.begin_map(view.map, self._linear(view.ring.rows.shape[1]))
         view.counts[COUNT.due] = start.next_event(START, 0, self.buffer, self.early)
-        view.alpha[0] = self._unit * PRIOR.usual
+        view.alpha[:] = self._unit * PRIOR.usual, 1.0
         view.targets.levels[SPREAD] = 1.0
         set_root(view.newton.P, np.array([[1.0 / math.sqrt(view.alpha[0])]]))
 
-    def adopt(self, view: Any, relevance: Vector, forgetting: float, rows: int) -> None:
+    def adopt(
+        self,
+        view: Any,
+        relevance: Vector,
+        rows: int,
+        forgetting: float = 0.0,
+        width: float = 1.0,
+        prior: float = 1.0,
+    ) -> None:
         """Set what a new machine, which has seen no row, does not find out by itself.
 
-        Early fits are left out if as many `rows` as the buffer takes are there to be learned.
+        `width` and `prior` are factors of what the kernel's width and alpha usually are. Early fits
+        are left out if as many `rows` as the buffer takes are there to be learned.
         """
         view.map.relevance[:] = relevance
+        view.map.width[0] = width
+        view.alpha[1] = prior
         view.forgetting[0] = forgetting
         if rows >= self.buffer:
             view.counts[COUNT.due] = self.buffer
@@ -234,6 +245,7 @@ class Machine(Learner):
             Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
             Limit("begin of the means", counts[COUNT.begun], 0, rounds),
             Limit("other counts", counts[COUNT.refused :], 0, MANY),
+            Limit("factor of the prior", view.alpha[1], 1e-3, 1e3),
             Limit("rate of forgetting", view.forgetting, 0.0, MOST_FORGETTING),
             *landmarks.map_limits(view.map, self._linear(view.ring.rows.shape[1]), self.buffer),
             *gates.gate_limits(rule.gate, view.gate),
@@ -291,7 +303,7 @@ class Machine(Learner):
             chosen = prior.chosen_alpha(PRIOR, gram[last, last], y[last], rule.classifies)
             state.alpha[0] = unit * chosen
         if n == self.buffer:
-            state.alpha[0] = min(state.alpha[0], prior.most_alpha(PRIOR, unit, n))
+            state.alpha[0] = min(state.alpha[0], self._most_alpha(state, n))
         alpha, h = float(state.alpha[0]), unit * np.maximum(weights, START.least_weight)
         one_sided = rule.classifies and y.shape[1] == 1
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is mended
@@ -301,12 +313,15 @@ class Machine(Learner):
         counts[COUNT.refused] = 0
         return rows, y
 
+    def _most_alpha(self, state: Any, rounds: int) -> float:
+        return float(state.alpha[1]) * prior.most_alpha(PRIOR, self._unit, rounds)
+
     def _lower_alpha(self, state: Any, rounds: int) -> bool:
         """Let alpha fall with the number of rounds; return False if it cannot.
 
         A machine that forgets keeps its alpha, of which less and less is left in P anyway.
         """
-        alpha, target = float(state.alpha[0]), prior.most_alpha(PRIOR, self._unit, rounds)
+        alpha, target = float(state.alpha[0]), self._most_alpha(state, rounds)
         if state.forgetting[0] > 0.0 or not prior.is_to_be_lowered(PRIOR, alpha, target):
             return True
         try:

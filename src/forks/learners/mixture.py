@@ -45,6 +45,7 @@ class OverTimeCount(NamedTuple):
     period: int
     challenge: int  # rounds at which the next challenger is due
     starts: int
+    challenges: int
     begun: int  # rounds when the mean of the watch was begun
     delay: int  # rows by which labels come late
 

@@ -46,9 +46,12 @@ class Start(NamedTuple):
     searched: int = 500  # rows that the relevance is searched with
     landmarks: int = 64  # and landmarks
     entry: float = math.exp(-4.0)
+    width: float = 1.0  # of the kernel, and
+    prior: float = 1.0  # factor of alpha, in units of what they usually are
 
 
 KINDS = (Start(250, 0.005), Start(500), Start(1000, 0.001), Start(500))
+CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # width and prior of challengers
 SEARCH_ROUNDS = 2
 MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
 CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
@@ -125,7 +128,9 @@ class Starting(Learner):
             counts[COUNT.period] = FIRST
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
-            how = Start(len(view.ring.rows), 0.0, 1000, 100)
+            width, factor = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
+            how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor)
+            counts[COUNT.challenges] += 1
             self._start(view, self._loser(view), how, CHALLENGE)
             counts[COUNT.challenge] = 3 * rounds
         else:
@@ -174,7 +179,10 @@ class Starting(Learner):
             found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
             relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
             self._write_start(view, e, how, kind, relevance)
-            learner.adopt(learner.view(memory), relevance, how.forgetting, min(how.rows, rounds))
+            rows = min(how.rows, rounds)
+            learner.adopt(
+                learner.view(memory), relevance, rows, how.forgetting, how.width, how.prior
+            )
         self._put(view, e, memory)
         weights = view.experts.weights
         weights[:, e] = 0.0

@@ -2,8 +2,8 @@
 
 Rows are scaled (`forks.features.scaling`), each feature is multiplied by its relevance
 (`forks.parts.relevance`; 1 if there is none), and the result x is divided by the root c of the
-median squared distance of rows (the mean one where most rows are alike). With landmarks
-z_1, ..., z_m among rows x / c,
+median squared distance of rows (the mean one where most rows are alike), times `width`. With
+landmarks z_1, ..., z_m among rows x / c,
 
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
@@ -62,6 +62,7 @@ class LandmarkMap(NamedTuple):
 
     sizes: Annotated[Counter, 4]
     factor: Annotated[Vector, 1]  # of the linear part
+    width: Annotated[Vector, 1]  # of the kernel, in units of its usual width
     relevance: Annotated[Vector, "features"]
     scale: Scale
     points: Points  # landmarks, scaled
@@ -83,6 +84,7 @@ def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
         Limit("width of the linear part", sizes[LINEAR], linear, linear),
         Limit("width", sizes[WIDTH] - sizes[LANDMARKS], 0, linear),
         Limit("shift", sizes[SHIFTED], 0, 1),
+        Limit("width of the kernel", map.width, 1e-3, 1e3),
         Limit("relevance", map.relevance, 0.0, 1e3),
     ]
 
@@ -103,7 +105,7 @@ def fit_map(
     """Fit scale and landmarks to rows; return their features, and whether all were finite."""
     scale = fit_scale(X, weights) if scaled else no_scale(X.shape[1])
     Z = apply_scale(scale, X) * map.relevance
-    divisor = _median_distance(Z) if median else 1.0
+    divisor = float(map.width[0]) * (_median_distance(Z) if median else 1.0)
     for array, new in zip(map.scale, divided(scale, divisor), strict=True):
         array[:] = new
     map.sizes[SHIFTED] = int(np.any(scale.centre != 0.0))
@@ -151,6 +153,7 @@ def landmark_factor(map: LandmarkMap, kernel: Kernel) -> Matrix:
 def begin_map(map: LandmarkMap, linear: int) -> None:
     """Begin with the bias alone, all features alike."""
     map.sizes[LINEAR] = linear
+    map.width[0] = 1.0
     map.relevance[:] = 1.0
 
 
