@@ -4,11 +4,12 @@ For classes an expert's scores stand for a probability q_e of each class (`parts
 line for each expert); the mixture is sum_e w_e q_e, and the weights follow Bayes' rule with a fixed
 share:
 
-    w_e <- w_e q_e(y) / sum_i w_i q_i(y),   w_e <- (1 - s) w_e + s / E.
+    w_e <- w_e q_e(y)^r / sum_i w_i q_i(y)^r,   w_e <- (1 - s) w_e + s / E,
 
-The log loss is mixable, so on any interval of rounds the mixture loses at most
-log(E / s) + n log(1 / (1 - s)) more than any expert that is there all along, n the length of the
-interval: whatever changes, the right expert leads soon after. In regression the likelihood is
+with the rate r = 1/2: experts that are about as good keep their say, and their mean is better than
+each. The log loss is mixable, so on any interval of rounds the mixture loses at most
+(log(E / s) + n log(1 / (1 - s))) / r more than any expert that is there all along, n the length of
+the interval: whatever changes, the right expert leads soon after. In regression the likelihood is
 exp(-(f_e - y)^2 / (2 v)), v the recent mean squared error of the mixture, at least
 exp(-`farthest` / 2), and the mixture is the mean of the answers.
 
@@ -44,6 +45,7 @@ class ExpertsRule(NamedTuple):
     share: float = 0.0005
     settled_share: float = 2e-5
     sure: float = 0.005  # probabilities of the last label stay so far from 0 and 1
+    rate: float = 0.5
     doubt: float = 0.02  # least likelihood that counts: labels may be wrong
     farthest: float = 16.0
     memory: float = 1000.0  # rounds, of the mean squared error
@@ -158,7 +160,8 @@ def weigh(rule, experts, p, y, weight, error):
     """
     levels = experts.levels
     levels[HEAVIEST] = max(levels[HEAVIEST], weight)
-    power = weight / levels[HEAVIEST]
+    counts = weight / levels[HEAVIEST]
+    power = rule.rate * counts
     n = experts.weights.shape[1]
     for question in range(2):
         weights = experts.weights[question]
@@ -166,9 +169,7 @@ def weigh(rule, experts, p, y, weight, error):
         for e in range(n):
             if weights[e] > 0.0:
                 likelihood = max(_likelihood(rule, experts, p, e, y), rule.doubt)
-                if power != 1.0:
-                    likelihood = likelihood**power
-                weights[e] *= likelihood
+                weights[e] *= likelihood**power
                 total += weights[e]
                 counted += 1
         share = rule.share if question == NEXT else rule.settled_share
@@ -179,7 +180,7 @@ def weigh(rule, experts, p, y, weight, error):
         for e in range(n - 2):
             if experts.weights[NEXT, e] > 0.0:
                 line = experts.calibration.lines[e]
-                calibrate(rule.calibration, line, experts.answers[e], p[e], y, power)
+                calibrate(rule.calibration, line, experts.answers[e], p[e], y, counts)
     if finite(error):
         levels[COUNTED] = min(levels[COUNTED] + 1.0, rule.memory)
         held = error
