@@ -4,10 +4,12 @@ No single machine is right for a stream that changes: what it was started with (
 features, which of them matter, its landmarks) grows old, and how much of the past it should keep is
 not known. So there are several, each on a map of its own made from recent rows:
 
-- two *long* ones, a champion and a challenger. When the number of rounds has doubled, the loser
-  makes room for a new challenger, started on as many rows as are kept;
-- *recent* ones, started in turn on the last 250 rows, forgetting at the rate 1 / 200, and on the
-  last 500, forgetting nothing. A new one takes the place of the one of least weight;
+- two *long* ones, a champion and a challenger. After 1,000 rounds, and each time that their number
+  has tripled, the loser makes room for a new challenger, started on as many rows as are kept, with
+  another width of the kernel and another prior in turn;
+- *recent* ones, started in turn on the last 250 rows, which forget at the rate 1 / 200, on the last
+  1,000 (1 / 1,000), and on the last 500, which forget nothing. A new one takes the place of the one
+  of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
   the change;
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).
@@ -15,11 +17,12 @@ not known. So there are several, each on a map of its own made from recent rows:
 They are weighed by `parts.experts`. A new one is started on the relevance of features that
 `parts.relevance` finds in the last rows. It does not stall the stream: in each round it learns
 `pace` of the rows that it was given, from the ring, until it has caught up with the others, and
-only then has a say.
+only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed.
 
-**New starts cost time, and are rarer where they are in vain.** The next one is due after `period`
-rounds, 250 at first. If nothing that was started of late has earned a weight above `worth`, the
-period is doubled, up to `longest` rounds; otherwise it is halved; an alarm sets it to the first.
+**New starts cost time, and are rarer where they are in vain.** The next one is due after 500 rounds
+at first. If nothing that was started of late has earned a weight above `WORTH`, the time is doubled,
+up to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets it to 250. `starting` has
+these rules, `mixture` the compiled round.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
 `score` answers what of rows whose labels will not come, by the weights that forget slowly, of the
