@@ -20,8 +20,8 @@ They are weighed by `parts.experts`. A new one is started on the relevance of fe
 only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed.
 
 **New starts cost time, and are rarer where they are in vain.** The next one is due after 500 rounds
-at first. If nothing that was started of late has earned a weight above `WORTH`, the time is doubled,
-up to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets it to 250. `starting` has
+at first. If nothing that was started of late has earned a weight above `WORTH`, that is doubled, up
+to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets it to 250. `starting` has
 these rules, `mixture` the compiled round.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
