@@ -14,7 +14,8 @@ else is.
 
 from typing import Annotated, NamedTuple
 
-from forks.engine import Limit, Matrix, Vector, njit
+from forks.engine import Limit, Matrix, Vector, finite, njit
+from forks.parts.expansion import finite_or_zero
 
 REPEATS = 0  # what `levels` holds: how often the label was repeated
 
@@ -81,15 +82,17 @@ def observe(rule, persistence, ring, t, known, y, answers):
     n, size = y.shape[0], persistence.residuals.shape[0]
     same = known >= 0
     for o in range(n):
-        persistence.base[o] += (y[o] - persistence.base[o]) / (t + 1)
+        persistence.base[o] += y[o] / (t + 1) - persistence.base[o] / (t + 1)
         if known >= 0:
             same = same and (ring.targets[known % size, o] > 0.0) == (y[o] > 0.0)
-        residual = y[o] - answers[o]
+        residual = finite_or_zero(y[o] - answers[o])
         if known >= 0 and not rule.classifies:
             before = persistence.residuals[known % size, o]
             sums = persistence.sums[o]
-            sums[0] = rule.keep * sums[0] + residual * before
-            sums[1] = rule.keep * sums[1] + before * before
+            products = rule.keep * sums[0] + residual * before
+            squares = rule.keep * sums[1] + before * before
+            if finite(products) and finite(squares):
+                sums[0], sums[1] = products, squares
         persistence.residuals[t % size, o] = residual
     if known >= 0:
         rate = persistence.levels[REPEATS]
