@@ -1,8 +1,8 @@
 """Which features matter: from the slopes of a small kernel machine, and accepted where it wins.
 
 Rows are scaled to z. A ridge regression f with a Gaussian kernel on m of the rows, a linear part
-and a bias is fitted to three quarters of them, with features multiplied by their relevance r. The
-mean squared slope along each scaled feature, g_j = mean (df / dz_j)^2, gives the next relevance,
+and a bias is fitted to three quarters of them, with features u_j = r_j z_j, r their relevance. The
+mean squared slope along each of these, g_j = mean (df / du_j)^2, gives the next relevance,
 
     r_j <- r_j sqrt(rho g_j / mean(g) + 1 - rho),   rho = n / (n + `doubt` d),
 
