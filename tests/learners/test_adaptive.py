@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 from adaptive_against_oracle import oracle_for, oracle_run
 from forks import oracles
 from forks.kernels import Gaussian, Laplacian, Polynomial
-from forks.learners import Adaptive, adaptive
-from forks.learners.adaptive import COUNT, PRIOR
+from forks.learners import Adaptive, machine
+from forks.learners.adaptive import RESTARTS
+from forks.learners.machine import COUNT, PRIOR
 from forks.linalg.packed_inverse import root
 from forks.losses import (
     EpsilonInsensitive,
@@ -74,7 +75,7 @@ def assert_agrees(learner, X, Y, form=np.asarray, weights=None, rtol=1e-7, **num
     assert state.counts[COUNT.mends] == 0
     assert state.counts[COUNT.rounds] == len(oracle.past)
     assert state.map.sizes[LANDMARKS] == len(oracle.map.rows)
-    assert state.counts[COUNT.restarts] == len(oracle.restarts)
+    assert state.counts[RESTARTS] == len(oracle.restarts)
     assert state.alpha[0] == pytest.approx(oracle.alpha, rel=1e-10)
     assert state.gate.levels[TOLERANCE] == pytest.approx(oracle.gate.tolerance, rel=1e-12)
     assert state.watch.levels[SUM] == pytest.approx(oracle.watch.sum, rel=1e-9, abs=1e-12)
@@ -189,7 +190,7 @@ def test_several_outputs_of_a_regression_match_the_oracle():
 
 @FORMS
 def test_a_lowering_of_alpha_matches_the_oracle(form, monkeypatch):
-    monkeypatch.setattr(adaptive, "PRIOR", PRIOR._replace(rounds=8))
+    monkeypatch.setattr(machine, "PRIOR", PRIOR._replace(rounds=8))
     X, y = stream(1200)
     learner = Adaptive(buffer=BUFFER, restart=False)
     oracle, _ = assert_agrees(learner, X, y, form, rtol=1e-6, alpha_rounds=8)
@@ -322,7 +323,7 @@ def test_units_of_the_targets_do_not_matter():
 
 @pytest.mark.parametrize("buffer", [16, 24])
 def test_P_is_the_inverse_of_A_after_thousands_of_rounds(buffer, monkeypatch):
-    monkeypatch.setattr(adaptive, "PRIOR", PRIOR._replace(rounds=10**9))  # alpha stays as it is
+    monkeypatch.setattr(machine, "PRIOR", PRIOR._replace(rounds=10**9))  # alpha stays as it is
     X, y = stream(4000, d=4, zeros=0.2)
     learner = Adaptive(buffer=buffer, restart=False)
     engine, oracle = engine_for(learner, 4), oracle_for(learner, alpha_rounds=1e9)
@@ -434,7 +435,7 @@ def test_a_stream_that_does_not_change_is_never_started_anew(noise):
     engine = engine_for(Adaptive(buffer=64), 4)
     engine.learn(X, column(y))
     state = state_of(engine)
-    assert state.counts[COUNT.restarts] == 0
+    assert state.counts[RESTARTS] == 0
     assert state.counts[COUNT.rounds] == 50_000
     assert state.counts[COUNT.mends] == 0
 
@@ -446,11 +447,11 @@ def test_an_abrupt_change_leads_to_a_new_start_and_to_recovery(seed):
     learner = Adaptive(buffer=128)
     engine = engine_for(learner, 4)
     before = engine.learn(X, column(y))[:, 0]
-    assert state_of(engine).counts[COUNT.restarts] == 0
+    assert state_of(engine).counts[RESTARTS] == 0
     scores = [engine.learn(other[:200], column(labels[:200]))]
-    assert state_of(engine).counts[COUNT.restarts] == 1
+    assert state_of(engine).counts[RESTARTS] == 1
     scores.append(engine.learn(other[200:], column(labels[200:])))
-    assert state_of(engine).counts[COUNT.restarts] == 1
+    assert state_of(engine).counts[RESTARTS] == 1
     after = np.concatenate(scores)[:, 0]
     late = slice(2000, 4000)
     old_rate = mistakes(before[late], y[late]) / 2000
@@ -459,7 +460,7 @@ def test_an_abrupt_change_leads_to_a_new_start_and_to_recovery(seed):
     stubborn = engine_for(Adaptive(buffer=128, restart=False), 4)
     stubborn.learn(X, column(y))
     without = stubborn.learn(other, column(labels))[:, 0]
-    assert state_of(stubborn).counts[COUNT.restarts] == 0
+    assert state_of(stubborn).counts[RESTARTS] == 0
     assert mistakes(without, labels) > 1.2 * mistakes(after, labels)
 
 
@@ -472,7 +473,7 @@ def test_one_change_is_one_new_start_in_noise():
         y = np.sign(f) * np.where(rng.random(9000) < 0.2, -1.0, 1.0)
         engine = engine_for(Adaptive(), 4)
         engine.learn(X, column(y))
-        assert state_of(engine).counts[COUNT.restarts] == 1
+        assert state_of(engine).counts[RESTARTS] == 1
 
 
 # ---- configuration ---------------------------------------------------------------------------

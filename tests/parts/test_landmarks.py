@@ -20,6 +20,7 @@ from forks.parts.landmarks import (
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
 GAUSSIAN, PLAIN = Gaussian(1.2), oracles.gaussian(1.2)
+RELEVANCE = np.array([0.0, 2.0, 0.5, 1.0])
 
 
 @entry
@@ -32,12 +33,14 @@ def new(d, capacity, linear=True):
     room = -(-capacity // 8) * 8
     scale = Scale(*(np.zeros(d) for _ in range(3)), np.zeros(1))
     points = Points(np.zeros((d, room)), np.zeros((2, room)))
-    return LandmarkMap(np.array([0, d if linear else 0, 0, 0]), np.zeros(1), scale, points)
+    sizes = np.array([0, d if linear else 0, 0, 0])
+    return LandmarkMap(sizes, np.zeros(1), np.ones(d), scale, points)
 
 
-def fitted(X, kernel=GAUSSIAN, weights=None, scaled=True, median=True, linear=True):
+def fitted(X, kernel=GAUSSIAN, weights=None, scaled=True, median=True, linear=True, relevance=None):
     """Return the map, what it says of its rows, and whether all was finite."""
     map = new(X.shape[1], len(X), linear)
+    map.relevance[:] = 1.0 if relevance is None else relevance
     weights = np.ones(len(X)) if weights is None else weights
     return (map, *fit_map(map, kernel, X, weights, scaled, median))
 
@@ -71,7 +74,13 @@ def stream(n, d=4, seed=0, zeros=0.6, shift=0.0):
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 @pytest.mark.parametrize(
     "choices",
-    [{}, {"scaled": False}, {"median": False}, {"linear": False}],
+    [
+        {},
+        {"scaled": False},
+        {"median": False},
+        {"linear": False},
+        {"relevance": RELEVANCE},
+    ],
     ids=lambda choices: "".join(choices),
 )
 def test_psi_and_landmarks_are_those_of_a_direct_computation(choices, shift, form):
@@ -219,6 +228,7 @@ def widened(map, d):
     """The map with room for d features, as a learner makes it: new features are 0."""
     n_before, m = len(map.scale.centre), int(map.sizes[0])
     wide = new(d, map.points.columns.shape[1])
+    wide.relevance[:n_before], wide.relevance[n_before:] = map.relevance, 0.0
     for ours, theirs in zip(wide.scale, map.scale, strict=True):
         ours[: len(theirs)] = theirs
     wide.points.columns[:n_before], wide.points.norms[:] = map.points.columns, map.points.norms
@@ -231,7 +241,7 @@ def widened(map, d):
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 def test_features_that_come_later_were_zero_and_are_a_surprise_of_three(form, shift):
     X, other = stream(30, shift=shift), stream(20, seed=1, shift=shift)
-    map, _, _ = fitted(X)
+    map, _, _ = fitted(X, relevance=RELEVANCE)
     m = map.sizes[0]
     before, wide = psi_of(map, other), widened(map, 6)
     extend_scale(wide, 4, True)
@@ -242,7 +252,7 @@ def test_features_that_come_later_were_zero_and_are_a_surprise_of_three(form, sh
     got = psi_of(wide, form(rows))
     np.testing.assert_allclose(got[::2, m + 4], 3.0 / 2.0, rtol=1e-9)  # sqrt(4) features before
     np.testing.assert_allclose(got[1::2, m + 5], -3.0 / 2.0, rtol=1e-9)
-    divisor = oracles.Landmarks(X, PLAIN).divisor
+    divisor = oracles.Landmarks(X, PLAIN, relevance=RELEVANCE).divisor
     farther = np.exp(-0.5 * (3.0 / divisor) ** 2 / 1.2**2)
     np.testing.assert_allclose(got[:, :m], farther * before[:, :m], rtol=1e-9, atol=1e-14)
 

@@ -13,7 +13,17 @@ the score of every row, made before anything is learned from it.
 from forks.oracles.adaptive import AdaptiveOracle
 from forks.oracles.bogd import bogd
 from forks.oracles.bpas import bpas
+from forks.oracles.calibration import CalibrationLine, log_odds
+from forks.oracles.conformal import ClassQuantiles, ResidualQuantiles
 from forks.oracles.decompositions import svd_rank_k, tisvd_dense
+from forks.oracles.experts import (
+    MeanSquare,
+    bayes_share,
+    class_likelihood,
+    entered,
+    number_likelihood,
+    without,
+)
 from forks.oracles.fogd import fogd
 from forks.oracles.follower import CentredValues, fixed_share, follow
 from forks.oracles.forgetron import forgetron
@@ -30,13 +40,17 @@ from forks.oracles.losses import (
     SquaredError,
     SquaredHinge,
 )
+from forks.oracles.machine import MachineOracle
 from forks.oracles.newton import dense_ons, lower_prior, newton_projection, newton_step
 from forks.oracles.nogd import nogd
+from forks.oracles.over_time import OverTimeOracle
 from forks.oracles.perceptron import passive_aggressive, perceptron
+from forks.oracles.persistence import LastLabels
 from forks.oracles.prior import chosen_alpha, leave_one_out
 from forks.oracles.projectron import linear_projectron, projectron
 from forks.oracles.pros_n_kons import pros_n_kons
 from forks.oracles.rbp import rbp
+from forks.oracles.relevance import RelevanceSearch
 from forks.oracles.scaling import PlainScale
 from forks.oracles.skegd import skegd
 from forks.oracles.sketched_kons import kons, sketched_kons
@@ -46,7 +60,9 @@ from forks.oracles.watch import PageWatch
 
 __all__ = [
     "AdaptiveOracle",
+    "CalibrationLine",
     "CentredValues",
+    "ClassQuantiles",
     "EpsilonInsensitive",
     "Forks",
     "ForksOptions",
@@ -54,17 +70,26 @@ __all__ = [
     "Hinge",
     "Huber",
     "Landmarks",
+    "LastLabels",
     "Logistic",
+    "MachineOracle",
+    "MeanSquare",
+    "OverTimeOracle",
     "PageWatch",
     "PlainScale",
+    "RelevanceSearch",
+    "ResidualQuantiles",
     "SlopeGate",
     "SquaredError",
     "SquaredHinge",
     "adversarial",
+    "bayes_share",
     "bogd",
     "bpas",
     "chosen_alpha",
+    "class_likelihood",
     "dense_ons",
+    "entered",
     "fixed_share",
     "fogd",
     "follow",
@@ -78,12 +103,14 @@ __all__ = [
     "leave_one_out",
     "linear",
     "linear_projectron",
+    "log_odds",
     "lower_prior",
     "median_distance",
     "newton_projection",
     "newton_step",
     "next_event",
     "nogd",
+    "number_likelihood",
     "passive_aggressive",
     "perceptron",
     "polynomial",
@@ -96,4 +123,5 @@ __all__ = [
     "squared_hinge_fit",
     "svd_rank_k",
     "tisvd_dense",
+    "without",
 ]

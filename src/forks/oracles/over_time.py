@@ -1,0 +1,293 @@
+"""Experts over time, as `forks.learners.over_time` describes them, of machines.
+
+The numbers that are not parameters are written out here and in the parts (`experts`,
+`calibration`, `persistence`, `conformal`, `relevance`, `watch`).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from forks.oracles.calibration import CalibrationLine, log_odds
+from forks.oracles.conformal import ClassQuantiles, ResidualQuantiles
+from forks.oracles.experts import (
+    MeanSquare,
+    bayes_share,
+    class_likelihood,
+    entered,
+    number_likelihood,
+    without,
+)
+from forks.oracles.kernels import Vector
+from forks.oracles.machine import MachineOracle
+from forks.oracles.persistence import SURE, LastLabels
+from forks.oracles.relevance import RelevanceSearch
+from forks.oracles.watch import PageWatch
+
+NEXT, SETTLED = 0, 1
+SHARES = (0.0005, 2e-5)
+PACE = 8  # rows of the past in a round
+# Rows, rate of forgetting: what recent experts are started with, in turn.
+KINDS = ((250, 0.005), (500, 0.0), (1000, 0.001), (500, 0.0))
+ENTRY = np.exp(-4.0)
+
+
+class Expert:
+    """A machine in its place."""
+
+    def __init__(self, machine: MachineOracle, born: int, begin: int, entry: float):
+        self.machine, self.born, self.next, self.entry = machine, born, begin, entry
+        self.live = False
+        self.line = CalibrationLine(3.0)
+        self.answer = np.zeros(machine.n_outputs)
+
+
+class OverTimeOracle:
+    """The experts, one round at a time.
+
+    `make(place, **options)` makes a machine, with the options `relevance`, `forgetting` and `early`
+    of `MachineOracle`. All rows are kept; `window` of them may be looked at.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        make: Callable[..., MachineOracle],
+        *,
+        experts: int = 6,
+        window: int = 2000,
+        relevance: bool = True,
+        restart: bool = True,
+        repeat: bool = True,
+    ):
+        self.d, self.n, self.make, self.experts = n_features, n_outputs, make, experts
+        self.window = min(window, max(500, 400_000 // n_features))
+        self.relevance, self.restart, self.repeat = relevance, restart, repeat
+        champion = Expert(make(0), 0, 0, 1.0)
+        champion.live = True
+        self.classifies = champion.machine.classifies
+        self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
+        self.born = [0] * experts  # of what is there, or was there last
+        self.weights = [np.zeros(experts + 2), np.zeros(experts + 2)]
+        self.weights[NEXT][[0, -2]] = (0.99, 0.01) if repeat else (1.0, 0.0)
+        self.weights[SETTLED][[0, -1]] = 0.5
+        self.lines = [CalibrationLine(1.0), CalibrationLine(1.0)]
+        quantiles: Any = ClassQuantiles if self.classifies else ResidualQuantiles
+        self.quantiles = [quantiles(), quantiles()]
+        self.labels, self.variance = LastLabels(n_outputs, self.classifies), MeanSquare()
+        self.watch = PageWatch(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
+        self.past: list[tuple[Vector, Vector, float]] = []
+        self.heaviest = 0.0
+        self.due = self.period = 500
+        self.challenge = 1000
+        self.events: list[tuple[int, str, int]] = []  # round, kind, place
+
+    # ---- one round
+
+    def play(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
+        """Return the answer for the next row, and learn from it."""
+        for expert in self.places:
+            if expert is not None and expert.live:
+                expert.answer = expert.machine.play(x, y, weight)
+        p = self.predictions({e: expert.answer for e, expert in enumerate(self.places) if expert})
+        answer = self.mixed(NEXT, p)[0]
+        if weight != 0.0:
+            self.learn(x, y, weight, p)
+            self.catch_up()
+            if len(self.past) >= min(self.due, self.challenge) or self.watch.alarmed:
+                self.manage()
+        return answer
+
+    def score(self, x: Vector) -> Vector:
+        """Return the answer for a row whose label will not come."""
+        answers = {e: expert.machine.score(x) for e, expert in enumerate(self.places) if expert}
+        return self.mixed(SETTLED, self.predictions(answers))[0]
+
+    def predictions(self, answers: dict[int, Vector]) -> list[Vector | None]:
+        """Return what the experts say, then the last label and the base rates."""
+        said: list[Vector | None] = []
+        for e, expert in enumerate(self.places):
+            if expert is None or not expert.live:
+                said.append(None)
+            else:
+                f = answers[e]
+                said.append(expert.line.probabilities(f) if self.classifies else f)
+        for f in (self.labels.last(), self.labels.base()):
+            if self.classifies:
+                f = np.clip(0.5 + 0.5 * f, SURE, 1.0 - SURE)
+                f = f / f.sum() if self.n > 1 else f
+            said.append(f)
+        return said
+
+    def mixed(self, question: int, p: list[Vector | None]) -> tuple[Vector, Vector]:
+        """Return the answer to a question, and the mixture that it is made of."""
+        pairs = zip(self.weights[question], p, strict=True)
+        mixture = sum((w * q for w, q in pairs if q is not None and w > 0.0), np.zeros(self.n))
+        if self.classifies:
+            return 2.0 * self.lines[question].probabilities(log_odds(mixture)) - 1.0, mixture
+        correct = question == NEXT and self.repeat
+        return (mixture + self.labels.correction() if correct else mixture), mixture
+
+    def learn(self, x: Vector, y: Vector, weight: float, p: list[Vector | None]) -> None:
+        """Learn whom to believe."""
+        for question in (SETTLED, NEXT):
+            answer, mixture = self.mixed(question, p)
+            if self.classifies:
+                self.quantiles[question].observe(class_likelihood(0.5 + 0.5 * answer, y))
+                self.lines[question].learn(log_odds(mixture), y)
+            elif self.n == 1:
+                self.quantiles[question].observe(y[0] - answer[0])
+        error = float(np.sum((mixture - y) ** 2))
+        if self.restart:
+            self.watch.observe(self.is_wrong(answer, y, error))
+        self.heaviest = max(self.heaviest, weight)
+        power = weight / self.heaviest
+        likelihoods = np.array([0.0 if q is None else self.likelihood(q, y) for q in p])
+        for question in (NEXT, SETTLED):
+            self.weights[question] = bayes_share(
+                self.weights[question], likelihoods, SHARES[question], power
+            )
+        for expert in self.places:
+            if self.classifies and expert is not None and expert.live:
+                expert.line.learn(expert.answer, y, power)
+        if not self.classifies:
+            self.variance.observe(error)
+        self.labels.observe(y, mixture)
+        self.past.append((x, y, weight))
+        if (len(self.past) - 1) % 64 == 0:
+            self.dismiss()
+
+    def likelihood(self, q: Vector, y: Vector) -> float:
+        if self.classifies:
+            return class_likelihood(q, y)
+        return number_likelihood(q, y, self.variance.value)
+
+    def is_wrong(self, answer: Vector, y: Vector, error: float) -> bool:
+        if not self.classifies:
+            return error > self.variance.value
+        if self.n == 1:
+            return bool((answer[0] >= 0.0) != (y[0] > 0.0))
+        return bool(y[np.argmax(answer)] < 0.0)
+
+    def dismiss(self) -> None:
+        """Empty the places of useless experts, but for the best one for either question."""
+        t = len(self.past) - 1
+        stay = {int(np.argmax(weights[:-2])) for weights in self.weights}
+        for e, expert in enumerate(self.places):
+            useless = max(weights[e] for weights in self.weights) < 0.003
+            old = expert is not None and expert.live and t - expert.born > 1000
+            if old and useless and e not in stay:
+                self.places[e] = None
+                self.weights = [without(weights, e) for weights in self.weights]
+
+    def catch_up(self) -> None:
+        """Let new experts learn rows of the past, in turns of 8.
+
+        An event of one begins all turns anew, its own with the row of the event.
+        """
+        begun = [0] * self.experts  # rows that the next turn begins with
+        e = 0
+        while e < self.experts:
+            expert, rows, begun[e] = self.places[e], PACE - begun[e], 0
+            cut = False
+            while expert is not None and not expert.live and not cut:
+                if rows == 0 or expert.next >= len(self.past):
+                    break
+                events = expert.machine.events
+                expert.machine.play(*self.past[expert.next])
+                expert.next, rows = expert.next + 1, rows - 1
+                cut = expert.machine.events > events
+            if cut:
+                begun[e], e = 1, 0
+                continue
+            if expert is not None and not expert.live and expert.next >= len(self.past):
+                self.let_in(e, expert)
+            e += 1
+
+    def let_in(self, e: int, expert: Expert) -> None:
+        """Give an expert a say; those that forget have none for rows without labels."""
+        expert.live = True
+        self.weights[NEXT] = entered(self.weights[NEXT], e, expert.entry)
+        if expert.machine.forgetting == 0.0:
+            self.weights[SETTLED] = entered(self.weights[SETTLED], e, expert.entry)
+
+    # ---- starts
+
+    def manage(self) -> None:
+        """Start what is due: after an alarm, a challenger, or a recent expert."""
+        rounds = len(self.past)
+        if self.watch.alarmed:
+            n = self.watch.rounds_since_change(16, 1000)
+            self.start(self.place(), "alarm", n, 0.0, searched=0, entry=1.0)
+            self.watch.rate = 0.0
+            self.watch.begin_mean()
+            self.watch.rest()
+            self.period, self.due = 250, rounds + 250
+        elif rounds >= self.challenge:
+            self.start(self.loser(), "challenge", self.window, 0.0, searched=1000, landmarks=100)
+            self.challenge = 3 * rounds
+        else:
+            self.adapt_period(rounds)
+            rows, forgetting = KINDS[len(self.events) % 4]
+            self.start(self.place(), "start", rows, forgetting)
+            self.due = rounds + self.period
+
+    def loser(self) -> int:
+        """Which long expert makes room: the younger, unless it is a thousand times as likely."""
+        old, young = (0, 1) if self.born[0] <= self.born[1] else (1, 0)
+        weights = self.weights[SETTLED]
+        return old if weights[young] > 1000.0 * weights[old] else young
+
+    def adapt_period(self, rounds: int) -> None:
+        """Start more often if a recent expert is worth something, else more rarely."""
+        recent = [
+            self.weights[NEXT][e]
+            for e, expert in enumerate(self.places)
+            if e >= 2 and expert and expert.live and expert.born > rounds - 4 * self.period
+        ]
+        if recent:
+            worth = max(recent) > 0.05
+            self.period = max(250, self.period // 2) if worth else min(4000, 2 * self.period)
+
+    def place(self) -> int:
+        """The first empty place, or that of the lightest expert, those of 500 rounds last."""
+        ranks = []
+        for e, expert in enumerate(self.places):
+            young = expert is not None and expert.born > len(self.past) - 500
+            ranks.append(-1.0 if expert is None else self.weights[NEXT][e] + young)
+        return 2 + int(np.argmin(ranks[2:]))
+
+    def start(
+        self,
+        e: int,
+        kind: str,
+        rows: int,
+        forgetting: float,
+        *,
+        searched: int = 500,
+        landmarks: int = 64,
+        entry: float = ENTRY,
+    ) -> None:
+        """Start an expert in place e, which begins to catch up."""
+        rounds = len(self.past)
+        self.events.append((rounds, kind, e))
+        relevance = np.ones(self.d)
+        n = min(searched, rounds, self.window)
+        if self.relevance and n > 0:
+            relevance = self.found_relevance(n, min(landmarks, n // 2))
+        machine = self.make(e, relevance=relevance, forgetting=forgetting)
+        if min(rows, rounds) >= machine.buffer:
+            machine.early, machine.due = False, machine.buffer
+        begin = max(0, rounds - min(rows, self.window - 1))
+        self.places[e], self.born[e] = Expert(machine, rounds, begin, entry), rounds
+        self.weights = [without(weights, e) for weights in self.weights]
+
+    def found_relevance(self, n: int, m: int) -> Vector:
+        """Search with the last n rows, m of them as landmarks."""
+        X, y, weights = (np.array(part) for part in zip(*self.past[-n:], strict=True))
+        leader = self.places[int(np.argmax(self.weights[NEXT][:-2]))]
+        known = None if leader is None else leader.machine.relevance
+        candidates = [known] if known is not None and np.ptp(known) > 0.0 else []
+        return RelevanceSearch(X, y, weights, m, self.classifies).search(candidates)

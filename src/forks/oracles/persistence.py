@@ -1,0 +1,62 @@
+"""The last label repeated, the last residual, and base rates."""
+
+import numpy as np
+
+from forks.oracles.kernels import Vector
+
+SURE = 0.005  # probabilities stay so far from 0 and 1
+
+
+class LastLabels:
+    """All labels and residuals so far; labels come `delay` rows late."""
+
+    def __init__(self, n_outputs: int, classifies: bool):
+        self.n, self.classifies, self.delay = n_outputs, classifies, 0
+        self.labels: list[Vector] = []
+        self.residuals: list[Vector] = []
+        self.sum = np.zeros(n_outputs)  # of the labels
+        self.repeats = 0.0  # how often the label was repeated, over 500 rounds
+        self.products, self.squares = np.zeros(n_outputs), np.zeros(n_outputs)
+
+    @property
+    def known(self) -> int | None:
+        """The last round whose label is known."""
+        t = len(self.labels) - 1 - self.delay
+        return t if t >= 0 else None
+
+    def last(self) -> Vector:
+        """Return the answer of the last known label: 2 p - 1 for classes."""
+        if self.known is None:
+            if not self.classifies:
+                return self.base()
+            return np.full(self.n, 2.0 * (0.5 if self.n == 1 else 1.0 / self.n) - 1.0)
+        label = self.labels[self.known]
+        if not self.classifies:
+            return label
+        q = np.clip(self.repeats, SURE, 1.0 - SURE)
+        other = (1.0 - q) / max(1, self.n - 1)
+        return 2.0 * np.where(label > 0.0, q, other) - 1.0
+
+    def base(self) -> Vector:
+        """Return the mean of all labels."""
+        return self.sum / max(1, len(self.labels))
+
+    def correction(self) -> Vector:
+        """Return what the last known residual adds to the answer."""
+        if self.known is None:
+            return np.zeros(self.n)
+        r = np.divide(self.products, self.squares, out=np.zeros(self.n), where=self.squares > 0.0)
+        return np.clip(r, 0.0, 1.0) * self.residuals[self.known]
+
+    def observe(self, y: Vector, answer: Vector) -> None:
+        """Learn from a row whose answer, uncorrected, is given."""
+        residual, t = y - answer, len(self.labels)
+        if self.known is not None:
+            same = np.array_equal(y > 0.0, self.labels[self.known] > 0.0)
+            self.repeats += (same - self.repeats) / min(t, 500)
+            before = self.residuals[self.known]
+            self.products = 0.999 * self.products + residual * before
+            self.squares = 0.999 * self.squares + before**2
+        self.labels.append(y)
+        self.sum = self.sum + y
+        self.residuals.append(residual)
