@@ -1,11 +1,12 @@
-"""Digests of the scores of the default estimators: they may not change by a bit.
+"""Digests of the scores of the default estimators with effort="fast": they may not change by a bit.
 
-They were taken from `FORKSClassifier()` and `FORKSRegressor()` when those had the adaptive learner.
+They were taken from `FORKSClassifier()` and `FORKSRegressor()` when those had that learner.
 ``python tests/estimators/test_default_digests.py`` writes them anew, after a change that is meant
 to be one.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,12 @@ def stream(case):
     return X, np.digitize(values, [0.0] if case == "two classes" else [-1.0, 0.5])
 
 
+def estimator(case):
+    return OnlineKernelRegressor if case == "numbers" else OnlineKernelClassifier
+
+
 def played(case, make=None):
-    make = make or (OnlineKernelRegressor if case == "numbers" else OnlineKernelClassifier)
+    make = make or partial(estimator(case), effort="fast")
     X, y = stream(case)
     model, classes = make(), None if case == "numbers" else np.unique(y)
     parts = np.split(np.arange(ROWS), [1, 40, 700])
@@ -42,7 +47,7 @@ def played(case, make=None):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_default_is_what_it_was(case):
+def test_the_fast_default_is_what_it_was(case):
     kept = json.loads(KEPT.read_text())
     expected, ours = kept["cases"][case], played(case)
     if kept["arithmetic"] == arithmetic():
@@ -53,11 +58,13 @@ def test_the_default_is_what_it_was(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_name_stands_for_the_default(case):
-    make = OnlineKernelRegressor if case == "numbers" else OnlineKernelClassifier
-    expected = played(case)
-    assert played(case, lambda: make("Adaptive")) == expected
-    with pytest.warns(FutureWarning, match='write learner="adaptive"'):
-        assert played(case, lambda: make(None)) == expected
+    make = estimator(case)
+    for effort in ("fast", "balanced"):
+        expected = played(case, partial(make, effort=effort))
+        assert played(case, partial(make, "Adaptive", effort=effort)) == expected
+        with pytest.warns(FutureWarning, match='write learner="adaptive"'):
+            assert played(case, partial(make, None, effort=effort)) == expected
+    assert played(case, make) == expected
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+"""The last label, the last residual and base rates against their oracle, and what they gain."""
+
+import numpy as np
+import pytest
+
+from forks import oracles
+from forks.engine import entry
+from forks.parts.persistence import (
+    REPEATS,
+    Persistence,
+    PersistenceRule,
+    correction,
+    observe,
+    persistence_limits,
+    write_base,
+    write_last,
+)
+from forks.parts.ring import Ring, remember
+
+SIZE = 50
+
+
+@entry
+def _play(rule, persistence, ring, delay, Y, answers, last, base, corrections):
+    x = ring.rows[0]
+    for t in range(Y.shape[0]):
+        known = t - 1 - delay
+        write_last(rule, persistence, ring, known, last[t])
+        write_base(rule, persistence, base[t])
+        for o in range(Y.shape[1]):
+            corrections[t, o] = correction(persistence, known, o)
+        observe(rule, persistence, ring, t, known, Y[t], answers[t])
+        remember(ring, t, x, Y[t], 1.0)
+
+
+def play(classifies, Y, answers, delay=0):
+    """Return the last label's answers, the base rates, the corrections, and what is kept."""
+    n = Y.shape[1]
+    persistence = Persistence(np.zeros((SIZE, n)), np.zeros((n, 2)), np.zeros(n), np.zeros(1))
+    ring = Ring(np.zeros((SIZE, 1)), np.zeros((SIZE, n)), np.zeros(SIZE))
+    out = [np.empty_like(Y) for _ in range(3)]
+    _play.over()(PersistenceRule(classifies), persistence, ring, delay, Y, answers, *out)
+    return *out, persistence
+
+
+def labels(n, n_outputs, stays, seed=0):
+    """Labels that stay the same from row to row with this probability."""
+    rng = np.random.default_rng(seed)
+    k = max(2, n_outputs)
+    classes = np.zeros(n, int)
+    for t in range(1, n):
+        classes[t] = classes[t - 1]
+        if rng.random() >= stays:
+            classes[t] = (classes[t - 1] + rng.integers(1, k)) % k
+    if n_outputs == 1:
+        return np.where(classes == 0, 1.0, -1.0)[:, None]
+    return np.where(classes[:, None] == np.arange(k), 1.0, -1.0)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("classifies", [True, False])
+@pytest.mark.parametrize("delay", [0, 1, 7])
+def test_every_row_is_the_oracles(n_outputs, classifies, delay):
+    rng = np.random.default_rng(1)
+    Y = labels(700, n_outputs, 0.8) if classifies else rng.normal(size=(700, n_outputs)).cumsum(0)
+    answers = Y + rng.normal(size=Y.shape).cumsum(axis=0)
+    last, base, corrections, _ = play(classifies, Y, answers, delay)
+    oracle = oracles.LastLabels(n_outputs, classifies)
+    oracle.delay = delay
+    for t in range(len(Y)):
+        np.testing.assert_allclose(last[t], oracle.last(), rtol=1e-9)
+        np.testing.assert_allclose(base[t], oracle.base(), rtol=1e-9, atol=1e-12)
+        if not classifies:
+            np.testing.assert_allclose(corrections[t], oracle.correction(), rtol=1e-9, atol=1e-12)
+        oracle.observe(Y[t], answers[t])
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+@pytest.mark.parametrize("stays", [0.3, 0.9])
+def test_the_rate_of_repeats_is_found(n_outputs, stays):
+    Y = labels(5000, n_outputs, stays)
+    last, _, _, persistence = play(True, Y, np.zeros_like(Y))
+    assert persistence.levels[REPEATS] == pytest.approx(stays, abs=0.06)
+    p = 0.5 + 0.5 * last[1000:]
+    np.testing.assert_allclose(p.sum(axis=1), 1.0 if n_outputs > 1 else p[:, 0], rtol=1e-12)
+    given = np.where(Y[1000:] > 0.0, p, 1.0 - p)[:, 0] if n_outputs == 1 else p[Y[1000:] > 0.0]
+    best = -(stays * np.log(stays) + (1 - stays) * np.log((1 - stays) / max(1, n_outputs - 1)))
+    assert -np.log(given).mean() == pytest.approx(best, rel=0.05)
+
+
+def test_late_labels_are_judged_by_how_they_do_late():
+    Y = labels(8000, 1, 0.9)
+    for delay in (0, 1, 4):
+        rate = play(True, Y, np.zeros_like(Y), delay)[-1].levels[REPEATS]
+        assert rate == pytest.approx(0.5 + 0.5 * 0.8 ** (delay + 1), abs=0.06)
+
+
+def test_residuals_that_last_are_taken_off_and_others_are_left():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(4000, 1))
+    lasting = np.zeros_like(noise)
+    for t in range(1, len(noise)):
+        lasting[t] = 0.9 * lasting[t - 1] + noise[t]
+    for residuals, least, most in ((lasting, 0.17, 0.22), (noise, 0.97, 1.03)):
+        _, _, corrections, _ = play(False, residuals, np.zeros_like(residuals))
+        left = np.var((residuals - corrections)[500:]) / np.var(residuals[500:])
+        assert least < left < most
+    against = noise * np.where(np.arange(4000) % 2, -1.0, 1.0)[:, None] * 0.1
+    against += np.where(np.arange(4000) % 2, -1.0, 1.0)[:, None]
+    assert not play(False, against, np.zeros_like(against))[2][50:].any()  # r is not below 0
+
+
+def test_huge_residuals_leave_no_nonsense():
+    Y = np.where(np.arange(200) % 2, 1e300, -1e300)[:, None]
+    with np.errstate(over="ignore"):
+        _, base, corrections, persistence = play(False, Y, np.zeros_like(Y))
+    assert np.isfinite(base).all()
+    assert np.isfinite(corrections).all()
+    for array in persistence:
+        assert np.isfinite(array).all()
+
+
+def test_the_rate_has_limits():
+    (limit,) = persistence_limits(play(True, labels(10, 1, 0.5), np.zeros((10, 1)))[-1])
+    assert (limit.low, limit.high) == (0.0, 1.0)
