@@ -126,11 +126,12 @@ def quadratic_slopes(sample: Sample) -> Vector:
     Z, y = sample.Z[train], sample.y[train] * sample.weights[train, None]
     n = len(Z)
     slopes = np.zeros(Z.shape[1])
-    for column in (y - y.mean(axis=0)).T:
-        b, B = Z.T @ column / n, (Z.T * column) @ Z / n
-        variance = float(np.mean(column**2)) / n
-        B[np.diag_indices_from(B)] /= math.sqrt(2.0)  # squares of a normal variable vary more
-        slopes += b**2 - variance + np.sum(B**2 - variance, axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows leads nowhere
+        for column in (y - y.mean(axis=0)).T:
+            b, B = Z.T @ column / n, (Z.T * column) @ Z / n
+            variance = float(np.mean(column**2)) / n
+            B[np.diag_indices_from(B)] /= math.sqrt(2.0)  # squares of a normal variable vary more
+            slopes += b**2 - variance + np.sum(B**2 - variance, axis=1)
     return np.maximum(slopes, 0.0)
 
 
