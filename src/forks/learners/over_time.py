@@ -238,6 +238,7 @@ class OverTime(Starting):
             Limit("number of rounds", rounds, 0, MANY),
             Limit("stage", counts[COUNT.stage], 0, 0),
             Limit("other counts", counts[COUNT.due :], 0, MANY),
+            Limit("delay", counts[COUNT.delay], 0, len(view.ring.rows) - 1),
             Limit("status of experts", places.status, EMPTY, LIVE),
             Limit("begin of experts", places.born, 0, MANY),
             Limit("next rows of experts", places.next, 0, rounds),
