@@ -5,7 +5,8 @@ sorted, so that their order and their names may change. Other processors and oth
 numerical libraries round differently: there the mean score is compared, roughly.
 
 ``python tests/test_digests.py`` writes the digests of states anew, after a change of what is kept,
-where the scores are as before; with ``--scores`` also those, after a change that is meant to be one.
+where the scores are as before; with ``--scores`` all of them, after a change that is meant to be
+one.
 """
 
 import hashlib

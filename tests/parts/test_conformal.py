@@ -25,23 +25,24 @@ NUMBERS, CLASSES = ConformalRule(False), ConformalRule(True)
 @entry
 def _observe_residuals(rule, conformal, residuals, before, sizes):
     for t in range(residuals.shape[0]):
-        sizes[t] = conformal.levels[0]
+        sizes[t] = conformal.sizes[1, 0]
         for i in range(before.shape[2]):
-            before[t, LOWER, i] = conformal.quantiles[LOWER, i]
-            before[t, UPPER, i] = conformal.quantiles[UPPER, i]
-        observe_residual(rule, conformal, residuals[t])
+            before[t, LOWER, i] = conformal.quantiles[1, LOWER, i]
+            before[t, UPPER, i] = conformal.quantiles[1, UPPER, i]
+        observe_residual(rule, conformal, 1, residuals[t])
 
 
 @entry
 def _observe_classes(rule, conformal, p, before):
     for t in range(p.shape[0]):
         for i in range(before.shape[1]):
-            before[t, i] = conformal.quantiles[UPPER, i]
-        observe_class(rule, conformal, p[t])
+            before[t, i] = conformal.quantiles[1, UPPER, i]
+        observe_class(rule, conformal, 1, p[t])
 
 
 def new(rule):
-    conformal = Conformal(np.zeros((2, len(LEVELS))), np.zeros(2))
+    """Two trackers, of which the second is played."""
+    conformal = Conformal(np.zeros((2, 2, len(LEVELS))), np.zeros((2, 2)))
     begin_quantiles(rule, conformal)
     return conformal
 
@@ -52,6 +53,7 @@ def played_residuals(residuals):
     n = len(residuals)
     before, sizes = np.empty((n, 2, len(LEVELS))), np.empty(n)
     _observe_residuals.over()(NUMBERS, conformal, residuals, before, sizes)
+    assert not conformal.sizes[0].any()
     return sizes[:, None] * before[:, LOWER], sizes[:, None] * before[:, UPPER], conformal
 
 
@@ -76,7 +78,7 @@ def test_every_interval_is_the_oracles():
         np.testing.assert_allclose(ends, expected, rtol=1e-9, atol=1e-12)
         oracle.observe(residual)
     for level in LEVELS:
-        np.testing.assert_allclose(interval(conformal, level), oracle.interval(level), rtol=1e-9)
+        np.testing.assert_allclose(interval(conformal, 1, level), oracle.interval(level), rtol=1e-9)
 
 
 def test_every_set_is_the_oracles():
@@ -85,9 +87,9 @@ def test_every_set_is_the_oracles():
     oracle = oracles.ClassQuantiles()
     for each in p:
         oracle.observe(each)
-    np.testing.assert_allclose(conformal.quantiles[UPPER], oracle.q, rtol=1e-9)
+    np.testing.assert_allclose(conformal.quantiles[1, UPPER], oracle.q, rtol=1e-9)
     for level in LEVELS:
-        assert threshold(conformal, level) == pytest.approx(oracle.threshold(level), rel=1e-9)
+        assert threshold(conformal, 1, level) == pytest.approx(oracle.threshold(level), rel=1e-9)
 
 
 # ---- coverage --------------------------------------------------------------------------------
@@ -124,7 +126,7 @@ def test_an_adversary_that_sees_the_sets_cannot_spoil_the_coverage(level):
     conformal, i, missed, n = new(CLASSES), LEVELS.index(level), 0, 3000
     observe = _observe_classes.over()
     for _ in range(n):
-        least = 1.0 - conformal.quantiles[UPPER, i]
+        least = 1.0 - conformal.quantiles[1, UPPER, i]
         missed += least > 0.0
         observe(CLASSES, conformal, np.array([max(0.0, 0.999 * least)]), np.empty((1, 5)))
     assert missed > (1.0 - level) * n
@@ -138,7 +140,7 @@ def test_misses_are_bounded_by_the_way_of_the_quantile(level):
     least, conformal = played_classes(p)
     i = LEVELS.index(level)
     missed = np.count_nonzero(1.0 - p > 1.0 - least[:, i])
-    moved = conformal.quantiles[UPPER, i] - level
+    moved = conformal.quantiles[1, UPPER, i] - level
     assert 0.02 * (missed - (1.0 - level) * 2000) == pytest.approx(moved, abs=1e-9)
     assert abs(missed / 2000 - (1.0 - level)) < 0.03
 
@@ -148,9 +150,9 @@ def test_misses_are_bounded_by_the_way_of_the_quantile(level):
 
 def test_levels_between_are_those_of_a_normal_distribution():
     conformal = new(NUMBERS)
-    conformal.levels[0] = np.sqrt(2.0 / np.pi)  # mean size of a standard normal variable
+    conformal.sizes[1, 0] = np.sqrt(2.0 / np.pi)  # mean size of a standard normal variable
     for level in (0.1, 0.5, 0.6, 0.85, 0.97, 0.99, 0.999):
-        low, high = interval(conformal, level)
+        low, high = interval(conformal, 1, level)
         assert high == pytest.approx(norm.ppf(0.5 + 0.5 * level), rel=1e-9)
         assert low == -high
 
@@ -158,11 +160,11 @@ def test_levels_between_are_those_of_a_normal_distribution():
 def test_ends_and_sets_are_in_order():
     rng = np.random.default_rng(0)
     _, _, conformal = played_residuals(rng.standard_t(3, size=3000))
-    ends = np.array([interval(conformal, level) for level in (0.3, 0.6, 0.9, 0.98, 0.995)])
+    ends = np.array([interval(conformal, 1, level) for level in (0.3, 0.6, 0.9, 0.98, 0.995)])
     assert (np.diff(ends[:, 0]) < 0.0).all()
     assert (np.diff(ends[:, 1]) > 0.0).all()
     _, conformal = played_classes(rng.beta(4.0, 1.0, size=3000))
-    least = [threshold(conformal, level) for level in (0.3, 0.6, 0.9, 0.98, 0.995)]
+    least = [threshold(conformal, 1, level) for level in (0.3, 0.6, 0.9, 0.98, 0.995)]
     assert (np.diff(least) <= 0.0).all()
 
 
@@ -170,4 +172,4 @@ def test_a_residual_that_is_not_finite_is_left_out():
     _, _, plain = played_residuals(np.array([1.0, -2.0, 0.5]))
     _, _, other = played_residuals(np.array([1.0, np.nan, -2.0, np.inf, 0.5]))
     np.testing.assert_array_equal(other.quantiles, plain.quantiles)
-    np.testing.assert_array_equal(other.levels, plain.levels)
+    np.testing.assert_array_equal(other.sizes, plain.sizes)

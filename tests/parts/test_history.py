@@ -77,7 +77,8 @@ def test_differences_name_the_feature_that_matters_now_and_the_one_that_has_move
     scale = Scale(*(np.zeros(4) for _ in range(3)), np.zeros(1))
     map = LandmarkMap(np.array([0, 4, 0, 0]), np.zeros(1), np.ones(4), scale, points)
     fit_map(map, Gaussian(), X, np.ones(200), True, True)
-    moved = X + [0.0, 0.0, 0.3, 0.0]
+    moved = X.copy()
+    moved[:, 2] += 0.3
     feature, ratio, shifted, deviations = differences(map, np.array([1.0, 0.2, 1.1, 1.0]), moved)
     assert (feature, shifted) == (1, 2)
     assert ratio == pytest.approx(0.2, abs=0.01)

@@ -14,13 +14,13 @@ FARTHEST = 30.0  # |a f + b|
 class CalibrationLine:
     """p = 1 / (1 + exp(-(a f + b))) of one score, p_o ~ exp(a f_o) of several.
 
-    H is the sum of curvatures along a and b, forgotten at 0.999 a row; the begin counts for 400
-    rows. A step changes a by a quarter at most, b by one.
+    H is the sum of curvatures along a and b, forgotten at 0.999 a row; the begin counts for
+    1,000 rows. A step changes a by a quarter at most, b by one.
     """
 
     def __init__(self, slope: float):
         self.a, self.b = slope, 0.0
-        self.H = np.diag([400.0 / slope**2, 100.0])
+        self.H = np.diag([1000.0 / slope**2, 250.0])
 
     def probabilities(self, f: Vector) -> Vector:
         """Return what the scores stand for."""

@@ -249,7 +249,7 @@ class OverTimeOracle:
         ]
         if recent:
             worth = max(recent) > 0.05
-            self.period = max(250, self.period // 2) if worth else min(4000, 2 * self.period)
+            self.period = max(250, self.period // 2) if worth else min(8000, 2 * self.period)
 
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last."""

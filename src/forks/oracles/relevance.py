@@ -12,7 +12,7 @@ from forks.oracles.scaling import PlainScale
 
 ALPHAS = (0.1, 1.0, 10.0)
 DOUBT = 5.0  # rows for each feature at which slopes count half
-MARGIN = 2.0  # standard errors
+MARGIN = 1.0  # standard errors
 WIDEST, WIDEST_QUADRATIC = 64, 256
 STEEPEST = 500  # rows whose slopes are looked at
 
