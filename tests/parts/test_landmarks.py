@@ -34,13 +34,23 @@ def new(d, capacity, linear=True):
     scale = Scale(*(np.zeros(d) for _ in range(3)), np.zeros(1))
     points = Points(np.zeros((d, room)), np.zeros((2, room)))
     sizes = np.array([0, d if linear else 0, 0, 0])
-    return LandmarkMap(sizes, np.zeros(1), np.ones(d), scale, points)
+    return LandmarkMap(sizes, np.zeros(1), np.ones(1), np.ones(d), scale, points)
 
 
-def fitted(X, kernel=GAUSSIAN, weights=None, scaled=True, median=True, linear=True, relevance=None):
+def fitted(
+    X,
+    kernel=GAUSSIAN,
+    weights=None,
+    scaled=True,
+    median=True,
+    linear=True,
+    relevance=None,
+    width=1.0,
+):
     """Return the map, what it says of its rows, and whether all was finite."""
     map = new(X.shape[1], len(X), linear)
     map.relevance[:] = 1.0 if relevance is None else relevance
+    map.width[0] = width
     weights = np.ones(len(X)) if weights is None else weights
     return (map, *fit_map(map, kernel, X, weights, scaled, median))
 
@@ -80,6 +90,7 @@ def stream(n, d=4, seed=0, zeros=0.6, shift=0.0):
         {"median": False},
         {"linear": False},
         {"relevance": RELEVANCE},
+        {"width": 0.6},
     ],
     ids=lambda choices: "".join(choices),
 )

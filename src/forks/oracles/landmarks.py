@@ -14,11 +14,10 @@ WIDEST = 512  # features: more have no linear part
 class Landmarks:
     """psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x / sqrt(d), 1], of scaled rows x.
 
-    Scaled features are multiplied by their `relevance`, if there is one.
-
-    c is the median distance of the rows that it is made from, and the landmarks z are those of
-    them, divided by c, that the others depend on. L is the Cholesky factor of their kernel matrix:
-    phi, with L^-1 times the kernel values, has the identity as its prior.
+    Scaled features are multiplied by their `relevance`, if there is one. c is `width` times the
+    median distance of the rows that it is made from, and the landmarks z are those of them, divided
+    by c, that the others depend on. L is the Cholesky factor of their kernel matrix: phi, with L^-1
+    times the kernel values, has the identity as its prior.
     """
 
     def __init__(
@@ -30,13 +29,14 @@ class Landmarks:
         median: bool = True,
         linear: bool = True,
         relevance: Vector | None = None,
+        width: float = 1.0,
     ):
         self.kernel, self.n_features = kernel, X.shape[1]
         self.linear = linear and self.n_features <= WIDEST
         self.relevance = np.ones(self.n_features) if relevance is None else relevance
         self.scale: Callable[[Matrix], Matrix] = PlainScale(X) if scaled else lambda X: X
         Z = self.scale(X) * self.relevance
-        self.divisor = median_distance(Z) if median else 1.0
+        self.divisor = width * (median_distance(Z) if median else 1.0)
         K = kernel(Z / self.divisor, Z / self.divisor)
         self.chosen = independent_rows(K, DEPENDENT)
         self.rows = Z[self.chosen] / self.divisor

@@ -45,11 +45,12 @@ class MachineOracle:
         robust: bool = True,
         alpha_rounds: float = 128.0,
         relevance: Vector | None = None,
+        width: float = 1.0,
         forgetting: float = 0.0,
     ):
         self.n_outputs, self.kernel, self.loss = n_outputs, kernel, loss
         self.choices = {"scaled": scaled, "median": median, "linear": linear}
-        self.relevance, self.forgetting = relevance, forgetting
+        self.relevance, self.width, self.forgetting = relevance, width, forgetting
         self.classifies = isinstance(loss, Hinge | SquaredHinge | Logistic)
         self.buffer, self.early, self.alpha_rounds = buffer, early, alpha_rounds
         self.unit = float(loss.curvature(0.0, 1.0)) or 1.0
@@ -119,7 +120,9 @@ class MachineOracle:
         """Everything anew from all rows of the past; return their psi and their targets."""
         X, Y, weights = (np.array(part) for part in zip(*self.past, strict=True))
         self.fits.append(self.rounds_ever)
-        self.map = Landmarks(X, self.kernel, **self.choices, relevance=self.relevance)
+        self.map = Landmarks(
+            X, self.kernel, **self.choices, relevance=self.relevance, width=self.width
+        )
         Psi = np.array([self.map.psi(x) for x in X])
         Phi = np.array([self.map.phi(psi) for psi in Psi])
         if not self.classifies:

@@ -27,9 +27,11 @@ from forks.oracles.watch import PageWatch
 
 NEXT, SETTLED = 0, 1
 SHARES = (0.0005, 2e-5)
+RATE = 0.5
 PACE = 8  # rows of the past in a round
 # Rows, rate of forgetting: what recent experts are started with, in turn.
 KINDS = ((250, 0.005), (500, 0.0), (1000, 0.001), (500, 0.0))
+CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # challengers: width, prior
 ENTRY = np.exp(-4.0)
 
 
@@ -46,8 +48,8 @@ class Expert:
 class OverTimeOracle:
     """The experts, one round at a time.
 
-    `make(place, **options)` makes a machine, with the options `relevance`, `forgetting` and `early`
-    of `MachineOracle`. All rows are kept; `window` of them may be looked at.
+    `make(place, **options)` makes a machine, with the options `relevance`, `width`, `forgetting`
+    and `alpha_rounds` of `MachineOracle`. All rows are kept; `window` of them may be looked at.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class OverTimeOracle:
         self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
         self.born = [0] * experts  # of what is there, or was there last
         self.weights = [np.zeros(experts + 2), np.zeros(experts + 2)]
-        self.weights[NEXT][[0, -2]] = (0.99, 0.01) if repeat else (1.0, 0.0)
+        self.weights[NEXT][[0, -2]] = (0.8, 0.2) if repeat else (1.0, 0.0)
         self.weights[SETTLED][[0, -1]] = 0.5
         self.lines = [CalibrationLine(1.0), CalibrationLine(1.0)]
         quantiles: Any = ClassQuantiles if self.classifies else ResidualQuantiles
@@ -147,7 +149,7 @@ class OverTimeOracle:
         likelihoods = np.array([0.0 if q is None else self.likelihood(q, y) for q in p])
         for question in (NEXT, SETTLED):
             self.weights[question] = bayes_share(
-                self.weights[question], likelihoods, SHARES[question], power
+                self.weights[question], likelihoods, SHARES[question], RATE * power
             )
         for expert in self.places:
             if self.classifies and expert is not None and expert.live:
@@ -226,7 +228,11 @@ class OverTimeOracle:
             self.watch.rest()
             self.period, self.due = 250, rounds + 250
         elif rounds >= self.challenge:
-            self.start(self.loser(), "challenge", self.window, 0.0, searched=1000, landmarks=100)
+            challenges = sum(kind == "challenge" for _, kind, _ in self.events)
+            width, prior = CHOICES[challenges % 4]
+            choices = {"width": width, "alpha_rounds": 128.0 * prior}
+            sizes = {"searched": 1000, "landmarks": 100}
+            self.start(self.loser(), "challenge", self.window, 0.0, **sizes, **choices)
             self.challenge = 3 * rounds
         else:
             self.adapt_period(rounds)
@@ -269,6 +275,7 @@ class OverTimeOracle:
         searched: int = 500,
         landmarks: int = 64,
         entry: float = ENTRY,
+        **choices: float,
     ) -> None:
         """Start an expert in place e, which begins to catch up."""
         rounds = len(self.past)
@@ -277,7 +284,7 @@ class OverTimeOracle:
         n = min(searched, rounds, self.window)
         if self.relevance and n > 0:
             relevance = self.found_relevance(n, min(landmarks, n // 2))
-        machine = self.make(e, relevance=relevance, forgetting=forgetting)
+        machine = self.make(e, relevance=relevance, forgetting=forgetting, **choices)
         if min(rows, rounds) >= machine.buffer:
             machine.early, machine.due = False, machine.buffer
         begin = max(0, rounds - min(rows, self.window - 1))
