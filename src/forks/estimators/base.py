@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forks.engine import Learner, Matrix, Vector
+from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.first_rows import Beginner, Configured
 from forks.estimators.inputs import FORM, canonical, checked_rows, checked_weights, is_empty
@@ -351,6 +352,36 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         save(path, self)
 
     # ---- predicting --------------------------------------------------------------------------
+
+    def score_ahead(self, X: Any) -> np.ndarray:
+        """Score the next rows of the stream, whose labels are to come; learns nothing.
+
+        Like the scores of `prequential` and `score_then_learn`, these may lean on the last labels.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+        """
+        return self._shaped(self._scores(X, ahead=True))
+
+    def expect_delay(self, n: int) -> None:
+        """Say that the label of a row comes after n further rows have been scored.
+
+        What leans on the last labels is judged by how it does n rows later. For models that have
+        learned at least one row.
+
+        Parameters
+        ----------
+        n : int
+            Rows; 0 if each label comes before the next row.
+        """
+        check_is_fitted(self, "engine_")
+        self.engine_.expect_delay(whole("n", n, 0))
 
     def _scores(self, X: Any, ahead: bool = False) -> Matrix:
         """Return the scores of rows; if they are `ahead`, the next ones of the stream."""
