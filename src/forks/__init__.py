@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from forks.estimators import (
         FORKSClassifier,
         FORKSRegressor,
+        LabelRunsWarning,
         MendWarning,
         OnlineKernelClassifier,
         OnlineKernelRegressor,
@@ -22,6 +23,7 @@ __all__ = [
     "TISVD",
     "FORKSClassifier",
     "FORKSRegressor",
+    "LabelRunsWarning",
     "MendWarning",
     "ModelFileError",
     "OnlineKernelClassifier",
@@ -39,6 +41,7 @@ _HOMES = {
         (
             "FORKSClassifier",
             "FORKSRegressor",
+            "LabelRunsWarning",
             "MendWarning",
             "OnlineKernelClassifier",
             "OnlineKernelRegressor",

@@ -58,7 +58,7 @@ class FeatureIndex:
             "_length": -1,  # of a dict that takes one step: `_take` its values and `_write` them
             "_take": tuple,
             "_write": write,
-            "_values": None,  # that are in the row
+            "values": None,  # that are in the row
         }
 
     _bytes: bytearray
@@ -69,7 +69,7 @@ class FeatureIndex:
     _length: int
     _take: Callable[[Mapping[Hashable, Any]], Sequence[Any]]
     _write: Callable[..., None]
-    _values: Sequence[Any] | None
+    values: Sequence[Any] | None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("most", "columns", "width")}
@@ -107,7 +107,7 @@ class FeatureIndex:
         try:
             if len(x) == self._length:
                 values = self._take(x)
-                if values == self._values:
+                if values == self.values:
                     return self._row  # it has been predicted, and is learned now
         except (KeyError, ValueError):  # other names; an array, which is neither equal nor not
             values = None
@@ -115,7 +115,7 @@ class FeatureIndex:
         if values is None:
             self._look_at_names(x, learn)
             values, write = self._by_name(x), self._write_all
-        self._values = None  # until the row is written
+        self.values = None  # until the row is written
         try:
             write(self._bytes, 0, *values)
             good = isfinite(sum(values))
@@ -124,7 +124,7 @@ class FeatureIndex:
         if not good:  # or a sum that overflows, or of numbers that cannot be added
             check_values(self._known(x))
             self._row[0] = [float(value) for value in self._by_name(x)]
-        self._values = values
+        self.values = values
         return self._row
 
     def _look_at_names(self, x: Mapping[Hashable, Any], learn: bool) -> None:

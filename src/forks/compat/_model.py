@@ -5,18 +5,21 @@ import logging
 import math
 import sys
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
 from forks.compat._index import FeatureIndex
+from forks.compat._late import LateLabels
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.base import warn_caller
 from forks.estimators.first_rows import Beginner
+from forks.estimators.insight import events_of, relevance_of
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
 from forks.learners import FORKS
@@ -36,18 +39,23 @@ class KernelModel(Beginner):
     _task: ClassVar[str]
 
     learner: Any
+    effort: str
     max_features: int
     seed: int | None
     _known: Any
 
-    def _start(self, learner: Any, max_features: int, seed: int | None, known: Any) -> None:
+    def _start(
+        self, learner: Any, effort: str, max_features: int, seed: int | None, known: Any
+    ) -> None:
         self.learner = learner
+        self.effort = effort
         self.max_features = max_features
         self.seed = seed
         whole("max_features", max_features, 1)
         if learner is None:
             warn_caller('learner=None is deprecated: write learner="adaptive"', FutureWarning)
-        self._configured = configured("adaptive" if learner is None else learner, self._task)
+        named = "adaptive" if learner is None else learner
+        self._configured = configured(named, self._task, effort)
         self._lock = threading.RLock()
         self._index = FeatureIndex(int(max_features))
         self._engine: Any = None
@@ -55,6 +63,7 @@ class KernelModel(Beginner):
         self._engine_width = -1  # of rows that it has been made or grown for
         self._known = known
         self._y_name: Any = None
+        self._late = LateLabels()
 
     def _with(self, known: Any, y: Any) -> Any:
         """Return what is known of the labels with one more."""
@@ -79,7 +88,7 @@ class KernelModel(Beginner):
             self._settle()
             state = self.__dict__.copy()
             del state["_lock"]
-            for name in ("_index", "_engine"):  # which another thread may change from now on
+            for name in ("_index", "_engine", "_late"):  # which others may change from now on
                 state[name] = copy.copy(state[name])
             return state
 
@@ -142,6 +151,8 @@ class KernelModel(Beginner):
             engine = self._engine
             if self._engine_width != self._index.width or self._first_rows is not None:
                 engine = self._fitted_engine()
+            if self._late.predicted:
+                self._late.learn_one(self._index.values, engine)
             if self._first_rows is None:
                 engine.one_row(row, target, w)
             else:
@@ -154,10 +165,12 @@ class KernelModel(Beginner):
         """
         labels, names = values_of(y), column_names(X)
         with self._lock:
-            known = self._known
+            known, begins = self._known, {0: self._known}  # what is known from a row on
+            for i, label in enumerate(labels):
+                if (after := self._with(known, label)) is not known:
+                    known = begins[i] = after
             for label in labels:
-                known = self._with(known, label)
-            targets = [self._target(known, label) for label in labels]
+                self._target(known, label)
             if len(set(names)) != len(names):
                 raise ValueError(f"X has columns of the same name: {names!r}")
             if len(labels) != len(X):
@@ -166,12 +179,20 @@ class KernelModel(Beginner):
             columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
             if len(X) == 0:
                 return
-            name = getattr(y, "name", None)
-            self.__dict__.update(_known=known, _engine_width=-1, _y_name=name)  # in one step
             self._index.learn(names)
             rows = self._matrix(dict(zip(names, columns, strict=True)), len(X))
-            self._fitted_engine()
-            self._learn_rows(rows, np.array(targets, np.float64).reshape(len(X), -1), weights)
+            self._y_name = getattr(y, "name", None)
+            for start, stop in pairwise([*begins, len(X)]):
+                self.__dict__.update(_known=begins[start], _engine_width=-1)  # in one step
+                engine = self._fitted_engine()
+                if start == 0 and self._late.predicted:
+                    self._late.learn_many(len(X), engine)
+                targets = [self._target(begins[start], label) for label in labels[start:stop]]
+                self._learn_rows(
+                    rows[start:stop],
+                    np.array(targets, np.float64).reshape(stop - start, -1),
+                    None if weights is None else weights[start:stop],
+                )
 
     def _matrix(self, columns: dict[Any, Vector], n: int) -> Matrix:
         """Return rows of the columns whose names are known."""
@@ -191,7 +212,9 @@ class KernelModel(Beginner):
             return None
         if self._engine_width != self._index.width or self._first_rows is not None:
             engine = self._fitted_engine()
-        return engine.one_row(self._index.row(x))
+        row = self._index.row(x)
+        self._late.predict_one(self._index.values)
+        return engine.one_row(row)
 
     def _score_many(self, X: Any) -> Matrix | None:
         if self._engine is None:
@@ -199,9 +222,41 @@ class KernelModel(Beginner):
         engine = self._fitted_engine()
         known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
         columns = {name: numbers_of(X, place, name) for place, name in known}
-        return engine.predict(self._matrix(columns, len(X)))
+        self._late.predict_many(len(X))
+        return np.asarray(engine.predict(self._matrix(columns, len(X)), ahead=True))
 
     # ---- about the model ---------------------------------------------------------------------
+
+    @property
+    def feature_relevance_(self) -> dict[Any, float]:
+        """How much each feature moves the score, summing to 1, by name.
+
+        Empty before the first 16 rows; an AttributeError for learners that do not know it.
+        """
+        return dict(self._about("feature_relevance_", "feature_relevance", self._relevance) or {})
+
+    def _relevance(self, engine: Any) -> dict[Any, float]:
+        relevance = relevance_of(engine)
+        if relevance is None:
+            return {}
+        return {name: float(relevance[place]) for name, place in self._index.columns.items()}
+
+    @property
+    def events_(self) -> list[dict[str, Any]]:
+        """The last 64 events, oldest first: see `forks.OnlineKernelClassifier`.
+
+        An AttributeError for learners that do not know them.
+        """
+        names = list(self._index.columns)
+        return list(self._about("events_", "events", lambda e: events_of(e, names)) or [])
+
+    def _about(self, attribute: str, needed: str, work: Callable[[Any], Any]) -> Any:
+        """Return an answer about the engine; None before the first label."""
+        learner = self._configured.learner
+        if not hasattr(learner, needed):
+            raise AttributeError(f"{type(learner).__name__} has no {attribute}")
+        with self._lock:
+            return None if self._engine is None else work(self._fitted_engine())
 
     @property
     def n_mends(self) -> int:

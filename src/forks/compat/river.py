@@ -23,6 +23,10 @@ start (but for choices that a learner made by the scores that there were, as the
 its alpha). So classes cost what their scores cost and no more, the map, its curvature and its drift
 are those of all rows, and a class that comes late is not behind. At most `max_classes` may come.
 
+**The next row.** Predictions answer what comes next in the stream, and may lean on the last labels.
+If rows are predicted before the labels of earlier ones have come, the model sees how many, and
+judges by that how far the last labels can be trusted.
+
 **Threads** may share a model: they take turns, since rows are made in one array. **Interrupts**
 (Ctrl-C) leave a model as after the last whole row; names and labels of the row at which it was cut
 may be known already.
@@ -32,6 +36,7 @@ each row would do, bit for bit. Frames are those that River takes: pandas, and w
 later also polars and pyarrow.
 """
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -53,6 +58,7 @@ from forks.compat._model import (
 )
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
+from forks.estimators.insight import answers_of, check_level
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
@@ -65,6 +71,8 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     learner
         "adaptive", another name, a dict with a name and settings, or one of `forks.learners` with
         a loss for the task: see `forks.OnlineKernelClassifier`.
+    effort
+        Of the adaptive learner: "fast", "balanced" or "best".
     max_features
         Names of features that get a column each; further ones are ignored.
     seed
@@ -78,6 +86,12 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
         Points stored now.
     n_mends
         Steps that were left out, or mended, because numbers would not have been finite.
+    feature_relevance_
+        How much each feature moves the score, by name. Not for the effort "fast" and other
+        learners.
+    events_
+        What happened to the experts: see `forks.OnlineKernelClassifier`. Not for the effort "fast"
+        and other learners.
 
     Examples
     --------
@@ -93,9 +107,13 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     _known: TwoLabels
 
     def __init__(
-        self, learner: Any = "adaptive", max_features: int = 1000, seed: int | None = None
+        self,
+        learner: Any = "adaptive",
+        max_features: int = 1000,
+        seed: int | None = None,
+        effort: str = "balanced",
     ) -> None:
-        self._start(learner, max_features, seed, TwoLabels({}))
+        self._start(learner, effort, max_features, seed, TwoLabels({}))
 
     def _with(self, known: TwoLabels, y: Any) -> TwoLabels:
         return known if y in known.targets else known.with_label(y)
@@ -118,14 +136,14 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
 
     Parameters
     ----------
-    learner, max_features, seed
+    learner, effort, max_features, seed
         See `KernelClassifier`.
     max_classes
         Labels that may appear; one more is an error.
 
     Attributes
     ----------
-    n_features, n_points, n_mends
+    n_features, n_points, n_mends, feature_relevance_, events_
         See `KernelClassifier`.
 
     Examples
@@ -148,10 +166,11 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
         max_features: int = 1000,
         max_classes: int = 100,
         seed: int | None = None,
+        effort: str = "balanced",
     ) -> None:
         self.max_classes = max_classes
         whole("max_classes", max_classes, 1)
-        self._start(learner, max_features, seed, {})
+        self._start(learner, effort, max_features, seed, {})
 
     @property
     def _multiclass(self) -> bool:
@@ -196,12 +215,12 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
 
     Parameters
     ----------
-    learner, max_features, seed
+    learner, effort, max_features, seed
         See `KernelClassifier`.
 
     Attributes
     ----------
-    n_features, n_points, n_mends
+    n_features, n_points, n_mends, feature_relevance_, events_
         See `KernelClassifier`.
 
     Examples
@@ -217,9 +236,13 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     _task = "regression"
 
     def __init__(
-        self, learner: Any = "adaptive", max_features: int = 1000, seed: int | None = None
+        self,
+        learner: Any = "adaptive",
+        max_features: int = 1000,
+        seed: int | None = None,
+        effort: str = "balanced",
     ) -> None:
-        self._start(learner, max_features, seed, None)
+        self._start(learner, effort, max_features, seed, None)
 
     def _target(self, known: None, y: Any) -> float:
         return number_of(y)
@@ -229,6 +252,27 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
         with self._lock:
             score = self._score_one(x)
             return 0.0 if score is None else score
+
+    def predict_interval_one(self, x: dict[Any, Any], coverage: float = 0.9) -> tuple[float, float]:
+        """Predict an interval that holds the target of a dict of features at a given rate.
+
+        The rate is kept whatever the stream does, by adaptive conformal inference: see
+        `forks.parts.conformal`. Before the first target the interval has no bounds.
+
+        Raises
+        ------
+        ValueError
+            If the learner has no prediction intervals.
+        """
+        level, learner = check_level("coverage", coverage), self._configured.learner
+        if not hasattr(learner, "interval"):
+            raise ValueError(f"{type(learner).__name__} has no prediction intervals")
+        with self._lock:
+            score = self._score_one(x)
+            if score is None:
+                return -math.inf, math.inf
+            low, high = answers_of(self._engine, "interval", level, True)[0]
+            return score + low, score + high
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of the rows of a frame; a series of the same kind."""

@@ -20,6 +20,7 @@ class Shared(ABC):
     def __init__(self) -> None:
         self.lock = ReadWriteLock()
         self.warned = False  # has it been said that there are mends?
+        self.order_known = False  # has it been looked at whether labels come in long runs?
         self._call: Any = None
 
     @abstractmethod

@@ -2,12 +2,14 @@
 
 from forks.estimators.base import MendWarning
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
+from forks.estimators.order import LabelRunsWarning
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.estimators.saving import load
 
 __all__ = [
     "FORKSClassifier",
     "FORKSRegressor",
+    "LabelRunsWarning",
     "MendWarning",
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",

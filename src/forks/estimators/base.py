@@ -14,9 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from forks.engine import Learner, Matrix, Vector
+from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.first_rows import Beginner, Configured
 from forks.estimators.inputs import FORM, canonical, checked_rows, checked_weights, is_empty
+from forks.estimators.insight import Insight
+from forks.estimators.order import LabelRunsWarning, describe_runs, random_order
 
 Answer = TypeVar("Answer")
 
@@ -27,7 +30,7 @@ class MendWarning(UserWarning):
     """A learner has skipped steps, or started anew, because numbers would have overflowed."""
 
 
-class OnlineEstimator(Beginner, BaseEstimator):
+class OnlineEstimator(Insight, Beginner, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
@@ -42,6 +45,7 @@ class OnlineEstimator(Beginner, BaseEstimator):
         "engine_",
         "_first_rows",
     )
+    random_state: Any
 
     def _configured(self) -> Configured:
         """Return the learner, and what of it is set from the first rows."""
@@ -66,8 +70,8 @@ class OnlineEstimator(Beginner, BaseEstimator):
 
     # ---- learning ----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Forget everything, then learn the rows in their order, in one pass.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, shuffle: bool = True) -> Any:
+        """Forget everything, then learn the rows in one pass, in a random order.
 
         An error or an interrupt (Ctrl-C) leaves the model as it was before the call.
 
@@ -79,16 +83,32 @@ class OnlineEstimator(Beginner, BaseEstimator):
             Labels, or numbers for a regressor.
         sample_weight : array of shape (n_rows,), optional
             Factors of the loss of each row; a row of weight 0 is scored and not learned.
+        shuffle : bool
+            Whether the rows are a batch, whose order means nothing. They are then permuted, by
+            `random_state`, or always in the same way if that is None. With False they are learned
+            in their order, like those of `partial_fit`.
 
         Returns
         -------
         self
         """
-        self._whole_call(lambda: self._prequential(X, y, None, sample_weight, True), first=True)
+        if not isinstance(shuffle, bool | np.bool_):
+            raise ValueError(f"shuffle must be True or False, got {shuffle!r}")
+        self._whole_call(lambda: self._fit(X, y, sample_weight, bool(shuffle)), first=True)
         return self
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any, shuffle: bool) -> None:
+        X, y, weights = self._check(X, y, sample_weight, True)
+        targets, seed = self._begin(X, y, weights, None)
+        if shuffle:
+            fixed = self.random_state is None
+            order = random_order(len(targets), weights, 0 if fixed else seed)
+            X, targets = X[order], targets[order]
+            weights = None if weights is None else weights[order]
+        self._learn(X, targets, self._weighed(targets, weights))
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn the next rows of the stream; an empty chunk does nothing.
+        """Learn the next rows of the stream in their order; an empty chunk does nothing.
 
         An interrupt (Ctrl-C) in the first call leaves the model as it was before. In a later call
         it leaves the model as after the last whole row: `n_rounds_` is how many it has learned.
@@ -123,7 +143,8 @@ class OnlineEstimator(Beginner, BaseEstimator):
         Returns
         -------
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
-            As `decision_function` or `predict` would have returned them just before that round.
+            Answers to "what comes next?", which may lean on the last labels of the stream. Those
+            of `decision_function` and `predict`, just before that round, do not.
         """
         first = not hasattr(self, "engine_")
         if is_empty(X):
@@ -185,12 +206,15 @@ class OnlineEstimator(Beginner, BaseEstimator):
 
     def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
         if first:
-            return self._begin(X, y, weights, classes)
-        self._check_classes(classes)
-        return self.targets_of(y)
+            targets, _ = self._begin(X, y, weights, classes)
+        else:
+            self._check_classes(classes)
+            targets = self.targets_of(y)
+        self._look_at_order(y)
+        return targets
 
-    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> Matrix:
-        """Make a new engine; return the targets of the first rows."""
+    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> tuple[Matrix, int]:
+        """Make a new engine; return the targets of the first rows, and the seed."""
         configured = self._configured()
         n_outputs = self._start(y, classes, None if weights is None else weights > 0)
         targets = self.targets_of(y)
@@ -200,7 +224,15 @@ class OnlineEstimator(Beginner, BaseEstimator):
         first_rows = configured.first_rows(seed)
         self.__dict__.update(engine_=engine, _first_rows=first_rows)  # in one step
         self._warn_of_old_use()
-        return targets
+        return targets, seed
+
+    def _look_at_order(self, y: Any) -> None:
+        """Warn once if the labels come in long runs."""
+        if self._task == "classification" and not self.engine_.order_known:
+            fault = describe_runs(y)
+            self.engine_.order_known = fault is not None
+            if fault:
+                warn_caller(fault, LabelRunsWarning)
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
@@ -222,7 +254,7 @@ class OnlineEstimator(Beginner, BaseEstimator):
         parts, start = [], 0
         while self._is_beginning and start < X.shape[0]:
             row = slice(start, start + 1)
-            parts.append(self.engine_.predict(self._scaled(ahead[row])))
+            parts.append(self.engine_.predict(self._scaled(ahead[row]), ahead=True))
             self._learn(X[row], targets[row], weights[row])
             start += 1
         ahead, X = (self._scaled(rows[start:] if start else rows) for rows in (ahead, X))
@@ -321,15 +353,48 @@ class OnlineEstimator(Beginner, BaseEstimator):
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Matrix:
+    def score_ahead(self, X: Any) -> np.ndarray:
+        """Score the next rows of the stream, whose labels are to come; learns nothing.
+
+        Like the scores of `prequential` and `score_then_learn`, these may lean on the last labels.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+        """
+        return self._shaped(self._scores(X, ahead=True))
+
+    def expect_delay(self, n: int) -> None:
+        """Say that the label of a row comes after n further rows have been scored.
+
+        What leans on the last labels is judged by how it does n rows later. For models that have
+        learned at least one row.
+
+        Parameters
+        ----------
+        n : int
+            Rows; 0 if each label comes before the next row.
+        """
         check_is_fitted(self, "engine_")
-        X = checked_rows(self, X)
-        return self._reading(lambda: self.engine_.predict(self._scaled(X)))
+        self.engine_.expect_delay(whole("n", n, 0))
+
+    def _scores(self, X: Any, ahead: bool = False) -> Matrix:
+        """Return the scores of rows; if they are `ahead`, the next ones of the stream."""
+        X = self._checked_rows(X)
+        return self._reading(lambda: self.engine_.predict(self._scaled(X), ahead))
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "engine_")
+        return checked_rows(self, X)
 
     def features_of(self, X: Any) -> Matrix | None:
         """Return the features in which the score is linear now; None if there are none."""
-        check_is_fitted(self, "engine_")
-        X = checked_rows(self, X)
+        X = self._checked_rows(X)
         return self._reading(lambda: self.engine_.features(self._scaled(X)))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:

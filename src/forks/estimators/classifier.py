@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from forks.engine import Matrix, Vector
 from forks.estimators.base import OnlineEstimator
+from forks.estimators.insight import check_level
 from forks.estimators.labels import ClassCounts, Labels, class_probabilities
 from forks.estimators.parameters import AnyLearner, ForksParameters
 
@@ -117,6 +118,38 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         assert positive is not None  # or this method would not be there
         return class_probabilities(positive)
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Return the classes that may be right: sets that hold the right one at a given rate.
+
+        The rate is kept on the stream so far, by adaptive conformal inference: see
+        `forks.parts.conformal`. Each set holds at least the most probable class.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        coverage : float
+            Share of rows whose class is to be in its set, between 0 and 1.
+
+        Returns
+        -------
+        sets : array of bool, of shape (n_rows, n_classes)
+            Columns are those of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            If the learner has no prediction sets.
+        """
+        level = check_level("coverage", coverage)
+        X = self._checked_rows(X)
+        scores, least = self._scores_with(X, "predict_set", "least_probability", level)
+        positive = self.learner_.probability(scores)
+        assert positive is not None  # a learner with sets has probabilities
+        sets = class_probabilities(positive) >= least
+        sets[np.arange(len(sets)), self._labels.answers(self._shaped(scores))] = True
+        return sets
+
     # ---- weights of classes ------------------------------------------------------------------
 
     def _check_class_weight(self) -> None:
@@ -175,12 +208,16 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
         name stands for a Gaussian kernel on features as they are, whose bandwidth is the median
         distance between the first 16, 64 and 256 rows. One of `forks.learners`, with a
         classification loss, is used as it is.
+    effort : {"fast", "balanced", "best"}
+        How much time and memory the adaptive learner may take. "fast" is a single machine,
+        `forks.learners.Adaptive`; the others are experts over time, `forks.learners.OverTime`: 6
+        of at most 500 landmarks, or 10 of at most 1,000.
     class_weight : None, "balanced" or dict
         Factors of the rows of each class: none; the number of rows so far over that of the row's
         class so far, times the number of classes; or given by the labels.
     random_state : int, RandomState or None
-        Seeds the learner's draws: one seed, one result, bit for bit. The adaptive learner draws
-        nothing.
+        Seeds the learner's draws, and the order of rows in `fit`: one seed, one result, bit for
+        bit. The adaptive learner draws nothing, and None stands for one fixed order.
 
     Attributes
     ----------
@@ -197,8 +234,23 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
         one brings a `MendWarning`.
     last_mend_ : int or None
         The round of the last of them.
+    feature_relevance_, feature_importances_ : array of shape (n_features,)
+        How much each scaled feature moves the score now: mean squared slopes, summing to 1. Only
+        for efforts "balanced" and "best", and after the first 16 rows.
+    events_ : list of dict
+        The last 64 events, oldest first. Each has the "round", the "event" ("start", "challenge"
+        and "alarm": an expert was started, in turn, against the champion or after a rise of
+        mistakes; "lead": another expert leads) and the place of the "expert". Starts tell on how
+        many "rows", and what is new beside the leader: the feature whose "relevance" differs most,
+        and the one whose centre has moved most ("shift"). Only for "balanced" and "best".
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    Notes
+    -----
+    There are two questions. "What comes next in the stream?" is answered by `prequential` and
+    `score_then_learn`, and may lean on the last labels. "What of these rows?" is answered by
+    `predict`, `decision_function`, `predict_proba` and `predict_set`, which do not.
 
     Examples
     --------
@@ -244,7 +296,8 @@ class FORKSClassifier(ForksParameters, OnlineClassifier):
     class_weight : None, "balanced" or dict
         See `OnlineKernelClassifier`.
     random_state : int, RandomState or None
-        Seeds the sketch and the choice of landmarks: one seed, one result, bit for bit.
+        Seeds the sketch, the choice of landmarks and the order of rows in `fit`: one seed, one
+        result, bit for bit.
 
     Attributes
     ----------

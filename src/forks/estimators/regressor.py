@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from forks.engine import Matrix
+from forks.engine import Matrix, Vector
 from forks.estimators.base import OnlineEstimator
+from forks.estimators.inputs import is_empty
+from forks.estimators.insight import answers_of, check_level
 from forks.estimators.parameters import AnyLearner, ForksParameters
 
 
@@ -34,15 +36,95 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         """
         return np.array(y, dtype=np.float64).reshape(-1, 1)  # a writable copy
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the predicted targets of rows.
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """Return the predicted targets of rows, and intervals if asked for.
+
+        Intervals keep their coverage on the stream so far, by adaptive conformal inference: see
+        `forks.parts.conformal`.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
             The rows.
+        interval : float, optional
+            Coverage of prediction intervals, between 0 and 1.
+
+        Returns
+        -------
+        predictions : array of shape (n_rows,)
+        ends : array of shape (n_rows, 2)
+            Lower and upper ends of the intervals; only with `interval`.
+
+        Raises
+        ------
+        ValueError
+            If `interval` is given and the learner has no prediction intervals.
         """
-        return self._shaped(self._scores(X))
+        if interval is None:
+            return self._shaped(self._scores(X))
+        level = check_level("interval", interval)
+        X = self._checked_rows(X)
+        scores, ends = self._scores_with(X, "interval", "interval", level)
+        return self._shaped(scores), scores + ends
+
+    def prequential(
+        self,
+        X: Any,
+        y: Any,
+        classes: None = None,
+        sample_weight: Any = None,
+        interval: float | None = None,
+    ) -> Any:
+        """Predict each row before its target is used, learning as it goes; may be called again.
+
+        For interrupts see `partial_fit`; the predictions of such a call are lost.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `partial_fit`.
+        classes : None
+            For classifiers.
+        interval : float, optional
+            Coverage of prediction intervals, between 0 and 1. Rows are then learned one by one,
+            which takes longer.
+
+        Returns
+        -------
+        predictions : array of shape (n_rows,)
+            Answers to "what comes next?", which may lean on the last targets of the stream.
+        ends : array of shape (n_rows, 2)
+            Lower and upper ends of the intervals; only with `interval`.
+        """
+        if interval is None:
+            return super().prequential(X, y, classes, sample_weight)
+        level = check_level("interval", interval)
+        if is_empty(X):
+            return super().prequential(X, y), np.empty((0, 2))
+        first = not hasattr(self, "engine_")
+
+        def work() -> tuple[np.ndarray, np.ndarray]:
+            rows, numbers, weights = self._check(X, y, sample_weight, first)
+            targets = self._targets(rows, numbers, weights, classes, first)
+            scores, ends = self._learn_with_intervals(rows, targets, weights, level)
+            return self._shaped(scores), scores + ends
+
+        return self._whole_call(work, first)
+
+    def _learn_with_intervals(
+        self, X: Any, targets: Matrix, weights: Vector | None, level: float
+    ) -> tuple[Matrix, Matrix]:
+        """Learn row by row; return scores, and what is to be added for the ends of intervals."""
+        self._check_has("interval", "interval")
+        scores, ends = np.empty((len(targets), 1)), np.empty((len(targets), 2))
+        with self.engine_.lock.alone:  # no prediction in between
+            self.engine_.enter()
+            for t in range(len(targets)):
+                row = slice(t, t + 1)
+                ends[t] = answers_of(self.engine_, "interval", level, True)[0]
+                own = None if weights is None else weights[row]
+                scores[t] = self._learn(X[row], targets[row], own)
+        return scores, ends
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -53,14 +135,28 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
     ----------
     learner : str, dict or learner
         As for `OnlineKernelClassifier`; a learner needs a regression loss.
+    effort : {"fast", "balanced", "best"}
+        As for `OnlineKernelClassifier`.
     random_state : int, RandomState or None
-        Seeds the learner's draws: one seed, one result, bit for bit. The adaptive learner draws
-        nothing.
+        As for `OnlineKernelClassifier`.
 
     Attributes
     ----------
-    learner_, n_rounds_, n_points_, n_mends_, last_mend_, n_features_in_, feature_names_in_
+    learner_, n_rounds_, n_points_, n_mends_, last_mend_, feature_relevance_,
+    feature_importances_, events_, n_features_in_, feature_names_in_
         See `OnlineKernelClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forks import OnlineKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 3))
+    >>> y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=1000)
+    >>> model = OnlineKernelRegressor().fit(X[:800], y[:800])
+    >>> predictions, ends = model.predict(X[800:], interval=0.9)
+    >>> ends.shape, int(model.feature_relevance_.argmax())
+    ((200, 2), 0)
     """
 
     random_state: Any = None
@@ -82,7 +178,8 @@ class FORKSRegressor(ForksParameters, OnlineRegressor):
     eta, alpha, curvature, on_update, landmarks, max_points
         See `forks.learners.FORKS`.
     random_state : int, RandomState or None
-        Seeds the sketch and the choice of landmarks: one seed, one result, bit for bit.
+        Seeds the sketch, the choice of landmarks and the order of rows in `fit`: one seed, one
+        result, bit for bit.
 
     Attributes
     ----------

@@ -57,6 +57,12 @@ class Queue:
         self.n_rows -= taken.n_rows
         return taken
 
+    def to_first(self) -> int:
+        """Return how many rows the oldest chunk has up to the first one with a weight."""
+        oldest = self._chunks[0]
+        counted = [0] if oldest.weights is None else np.flatnonzero(oldest.weights)
+        return int(counted[0]) + 1 if len(counted) else oldest.n_rows
+
 
 def rows_of(chunk: Any, number: int) -> Rows:
     """Take a chunk (X, y) or (X, y, weights) of a stream; `number` names it in errors."""

@@ -47,6 +47,7 @@ class EstimatorPlayer(Player):
         self.classifies = self._is_classifier()
         self.waiting = Queue()
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
+        self.delay_is_known = False  # has the engine been told of the delay?
 
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
@@ -80,6 +81,7 @@ class EstimatorPlayer(Player):
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         if self.delay > 0:
             return self._play_late(rows)
+        self._tell_delay()
         before = self._rounds_since_switch()
         scores = self._score_and_learn(rows)
         return None, scores, self._switched(before, rows)
@@ -97,18 +99,26 @@ class EstimatorPlayer(Player):
                 scores.append(self._score(rows.part(start, stop)))
                 switched.append(np.full(stop - start, before is None or before > 0))
             else:
-                come = self.waiting.take(n - start)
+                self._tell_delay()
+                most = self.waiting.to_first() if self.engine is None else n - start
+                come = self.waiting.take(min(most, n - start))
                 stop = start + come.n_rows
                 scores.append(self._score_then_learn(rows.part(start, stop), come))
                 switched.append(self._switched(before, come))
             start = stop
         return None, np.concatenate(scores), np.concatenate(switched)
 
+    def _tell_delay(self) -> None:
+        """Tell the engine once, as soon as there is one, that labels come late."""
+        if self.engine is not None and not self.delay_is_known:
+            self.engine.expect_delay(self.delay)
+            self.delay_is_known = True
+
     def _score(self, rows: Rows) -> np.ndarray:
+        """Score the next rows of the stream, whose labels are to come."""
         if self.engine is None:
             return self._no_scores(rows.n_rows)
-        score = self.model.decision_function if self.classifies else self.model.predict
-        return np.asarray(score(rows.X))
+        return np.asarray(self.model.score_ahead(rows.X))
 
     def _score_and_learn(self, rows: Rows) -> np.ndarray:
         return np.asarray(self.model.prequential(rows.X, rows.y, **self._learning(rows)))
@@ -205,7 +215,7 @@ class LearnerPlayer(EstimatorPlayer):
         return Rows(X, np.ascontiguousarray(rows.y, np.float64).reshape(-1, 1), rows.weights)
 
     def _score(self, rows: Rows) -> np.ndarray:
-        return _shaped(self.engine.predict(rows.X))
+        return _shaped(self.engine.predict(rows.X, ahead=True))
 
     def _score_and_learn(self, rows: Rows) -> np.ndarray:
         return _shaped(self.engine.learn(*rows))

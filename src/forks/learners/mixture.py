@@ -216,7 +216,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     for question in range(1, -1, -1):  # that of the next row last, whose answer is given
         _answer(rule, state, work, question, known, out)
         if weight != 0.0:
-            _judge(rule, state, work, question, y, out)
+            _judge(rule, state, work, question, y, weight, out)
     if weight != 0.0:
         error = 0.0
         if not rule.experts.classifies:
@@ -254,7 +254,7 @@ def _dismiss(rule, state, t):
 
 
 @njit
-def _judge(rule, state, work, question, y, out):
+def _judge(rule, state, work, question, y, weight, out):
     """Learn from an answer: the calibration of probabilities, and the intervals."""
     n = y.shape[0]
     if not rule.experts.classifies:
@@ -269,7 +269,8 @@ def _judge(rule, state, work, question, y, out):
             p = work.q[o]
     observe_class(rule.conformal, state.conformal, question, p)
     line = state.calibration.lines[question]
-    calibrate(rule.experts.calibration, line, work.f, work.q, y, 1.0)
+    power = weight / max(weight, state.experts.levels[weighing.HEAVIEST])
+    calibrate(rule.experts.calibration, line, work.f, work.q, y, power)
 
 
 @njit

@@ -187,6 +187,8 @@ class OverTime(Starting):
     def begin(self, view: OverTimeState, rng: np.random.Generator) -> None:
         """Begin with a champion that has seen nothing."""
         super().begin(view, rng)
+        if isinstance(self.learner, Machine):
+            view.random[:] = 0  # machines draw nothing: whatever the seed, the same bits
         self._put_all(view, self._begun(view.ring.rows.shape[1], view.ring.targets.shape[1]))
         self._put(view, 0, self._new(view, 0))
         view.places.status[0] = LIVE

@@ -1,0 +1,100 @@
+"""What a model knows beside its scores: which features matter, what happened, how sure it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from forks.engine import Engine, EngineGroup, Matrix, Vector
+from forks.engine.checks import positive
+
+_HAVE = 'the default learner with effort="balanced" or "best" has'
+
+
+def check_level(name: str, level: Any) -> float:
+    """Return a coverage as a number between 0 and 1, both left out."""
+    positive(name, level)
+    if level >= 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {level!r}")
+    return float(level)
+
+
+def answers_of(engine: Engine | EngineGroup, name: str, *arguments: Any) -> list[Any]:
+    """Return what the learner answers about its memory, for each engine of a group."""
+    engines = engine.engines if isinstance(engine, EngineGroup) else (engine,)
+    return [getattr(each.learner, name)(each.memory, *arguments) for each in engines]
+
+
+def relevance_of(engine: Engine | EngineGroup) -> Vector | None:
+    """Return the relevance of features, the mean over engines; None as long as it is not known."""
+    found = answers_of(engine, "feature_relevance")
+    return None if any(each is None for each in found) else np.asarray(np.mean(found, axis=0))
+
+
+def events_of(engine: Engine | EngineGroup, names: Any = None) -> list[dict[str, Any]]:
+    """Return what happened, oldest first; with names of features beside their numbers."""
+    found = answers_of(engine, "events")
+    events = [
+        event if len(found) == 1 else {**event, "output": output}
+        for output, each in enumerate(found)
+        for event in each
+    ]
+    for event in events if names is not None else ():
+        for part in event.values():
+            if isinstance(part, dict) and 0 <= part.get("feature", -1) < len(names):
+                part["name"] = names[part["feature"]]
+    return sorted(events, key=lambda event: event["round"])
+
+
+class Insight:
+    """Mixin of estimators: attributes and answers that not all learners have."""
+
+    engine_: Engine | EngineGroup
+    _reading: Callable[..., Any]
+    _scaled: Callable[[Any], Any]
+
+    @property
+    def feature_relevance_(self) -> Vector:
+        """How much each feature moves the score, summing to 1."""
+        relevance = self._about("feature_relevance_", "feature_relevance", relevance_of)
+        if relevance is None:
+            raise AttributeError("feature_relevance_ is known after the first 16 rows")
+        return np.asarray(relevance)
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """The same, under the name that scikit-learn's tools look for."""
+        return self.feature_relevance_
+
+    @property
+    def events_(self) -> list[dict[str, Any]]:
+        """What happened to the experts, oldest first: the last 64 events."""
+        names = getattr(self, "feature_names_in_", None)
+        return list(self._about("events_", "events", lambda engine: events_of(engine, names)))
+
+    def _about(self, attribute: str, needed: str, work: Callable[[Any], Any]) -> Any:
+        """Return an answer about the engine, or raise AttributeError if its learner has none."""
+        check_is_fitted(self, "engine_")
+        if not hasattr(self.engine_.learner, needed):
+            raise AttributeError(
+                f"{type(self.engine_.learner).__name__} has no {attribute}; {_HAVE} it"
+            )
+        return self._reading(lambda: work(self.engine_))
+
+    def _scores_with(self, X: Any, what: str, needed: str, level: float) -> tuple[Matrix, Any]:
+        """Return scores of checked rows, and what the learner says of their uncertainty."""
+        self._check_has(what, needed)
+        return self._reading(
+            lambda: (
+                self.engine_.predict(self._scaled(X)),
+                answers_of(self.engine_, needed, level, False)[0],
+            )
+        )
+
+    def _check_has(self, what: str, needed: str) -> None:
+        """Raise an error if the learner cannot say how uncertain its scores are."""
+        learner = self.engine_.learner
+        if isinstance(self.engine_, EngineGroup) or not hasattr(learner, needed):
+            name = type(learner).__name__
+            raise ValueError(f"{what}: {name} has no prediction intervals or sets; {_HAVE} them")
