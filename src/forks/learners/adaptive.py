@@ -47,7 +47,7 @@ from forks.linalg.vectors import dot
 from forks.losses import Loss, slope
 from forks.parts import follower as followers
 from forks.parts import landmarks, newton, ring, targets, watch
-from forks.parts.expansion import finite_or_zero, is_mistake
+from forks.parts.expansion import finite_or_zero, is_wrong
 from forks.parts.follower import SHARE, Follower
 from forks.parts.gate import RESIDUAL, Gate, GateRule
 from forks.parts.landmarks import LANDMARKS, WIDTH, LandmarkMap, MappedRows, whole_blocks
@@ -258,10 +258,4 @@ def _is_wrong(rule, state, work, y):
             g = slope(rule.loss, work.f[o], targets.standardised(state.targets, y[o]))
             square += g * g
         return square > state.gate.levels[RESIDUAL]
-    if y.shape[0] == 1:
-        return is_mistake(work.f[0], y[0])
-    best = 0
-    for o in range(1, y.shape[0]):
-        if work.f[o] > work.f[best]:
-            best = o
-    return y[best] < 0.0
+    return is_wrong(work.f, y)

@@ -25,6 +25,7 @@ from forks.parts import ring as rings
 from forks.parts import watch as watching
 from forks.parts.calibration import Calibration, calibrate, write_calibrated, write_log_odds
 from forks.parts.conformal import Conformal, ConformalRule, observe_class, observe_residual
+from forks.parts.expansion import finite_or_zero, is_wrong
 from forks.parts.experts import NEXT, SETTLED, Experts, ExpertsRule
 from forks.parts.history import History, follow_leader
 from forks.parts.persistence import Persistence, PersistenceRule
@@ -66,6 +67,13 @@ class Places(NamedTuple):
     entry: Annotated[Vector, "experts"]  # weight to begin with, relative to the largest
 
 
+class Memories(NamedTuple):
+    """The memories of the experts, one after the other."""
+
+    floats: Annotated[Vector, "floats"]
+    ints: Annotated[Counter, "ints"]
+
+
 class OverTimeState(NamedTuple):
     """State that learning changes in place."""
 
@@ -80,8 +88,7 @@ class OverTimeState(NamedTuple):
     history: History
     random: Annotated[Counter, 1]
     blank: Annotated[Matrix, 0, "scratch"]  # has the length of the scratch of an expert
-    floats: Annotated[Vector, "floats"]  # memories of the experts
-    ints: Annotated[Counter, "ints"]
+    memories: Memories
 
 
 class OverTimeRule(NamedTuple):
@@ -112,47 +119,44 @@ class OverTimeWork(NamedTuple):
     expert: Annotated[Vector, "scratch"]
 
 
-@njit
-def _expert(rule, state, e):
-    """Return the state of the expert in place e."""
-    places = state.places
-    floats = state.floats[places.floats[e] : places.floats[e + 1]]
-    ints = state.ints[places.ints[e] : places.ints[e + 1]]
-    return attach(rule.learner, floats, ints)
-
-
 @score.register(OverTimeRule)
 def _score(rule, state, work, x, out):
-    n = state.places.status.shape[0]
+    places, memories = state.places, state.memories
+    n = places.status.shape[0]
     question = NEXT if rule.ahead else SETTLED
     weights = state.experts.weights[question]
     for e in range(n):
         if weights[e] > 0.0:
-            expert = _expert(rule, state, e)
+            floats = memories.floats[places.floats[e] : places.floats[e + 1]]
+            ints = memories.ints[places.ints[e] : places.ints[e + 1]]
+            expert = attach(rule.learner, floats, ints)
             scratch = workspace(rule.learner, expert, work.expert)
             score(rule.learner, expert, scratch, x, work.answers[e])
     known = state.counts[COUNT.rounds] - 1
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[n])
     lasting.write_base(rule.persistence, state.persistence, work.answers[n + 1])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    _answer(rule, state, work, question, known, out)
+    leans = rule.repeat and question == NEXT
+    line = state.calibration.lines[question]
+    _answer(rule.experts, weights, line, state.persistence, work, leans, known, out)
 
 
 @njit
-def _answer(rule, state, work, question, known, out):
-    """Write the answer to a question: 2 p - 1 with calibrated probabilities, or a number."""
-    weighing.mix(rule.experts, state.experts.weights[question], work.p, work.mixed)
-    if rule.experts.classifies:
+def _answer(rule, weights, line, persistence, work, leans, known, out):
+    """Write an answer: 2 p - 1 with calibrated probabilities, or a number.
+
+    A number `leans` on the residual of row `known` or not.
+    """
+    weighing.mix(rule, weights, work.p, work.mixed)
+    if rule.classifies:
         write_log_odds(work.mixed, work.f)
-        line = state.calibration.lines[question]
-        write_calibrated(rule.experts.calibration, line, work.f, work.q)
+        write_calibrated(rule.calibration, line, work.f, work.q)
     for o in range(out.shape[0]):
-        if rule.experts.classifies:
+        if rule.classifies:
             out[o] = 2.0 * work.q[o] - 1.0
         else:
-            out[o] = work.mixed[o]
-            if question == NEXT and rule.repeat:
-                out[o] += lasting.correction(state.persistence, known, o)
+            more = lasting.correction(persistence, known, o) if leans else 0.0
+            out[o] = finite_or_zero(work.mixed[o] + more)
 
 
 @step.register(OverTimeRule)
@@ -163,13 +167,18 @@ def _step(rule, state, work, x, y, weight, out):
     for e in range(counts[COUNT.stage], n):
         counts[COUNT.stage] = e
         answers = state.experts.answers[e]
-        if places.status[e] == LIVE and not _play(rule, state, work, e, x, y, weight, answers):
+        if places.status[e] == LIVE and not _play(
+            rule.learner, counts, places, state.memories, work.expert, e, x, y, weight, answers
+        ):
             return
     if counts[COUNT.stage] < n + 1:
         _mix_and_weigh(rule, state, work, x, y, weight, out)
         counts[COUNT.stage] = n + 1
     if counts[COUNT.stage] == n + 1:
-        if weight != 0.0 and not _catch_up(rule, state, work):
+        experts, ring = state.experts, state.ring
+        if weight != 0.0 and not _catch_up(
+            rule, counts, places, state.memories, experts, ring, work
+        ):
             return
         counts[COUNT.stage] = n + 2
         t = counts[COUNT.rounds]
@@ -181,17 +190,16 @@ def _step(rule, state, work, x, y, weight, out):
 
 
 @njit
-def _play(rule, state, work, e, x, y, weight, out):
+def _play(rule, counts, places, memories, scratch, e, x, y, weight, out):
     """Let expert e play a round; return False if it has raised an event."""
-    places = state.places
-    floats = state.floats[places.floats[e] : places.floats[e + 1]]
-    ints = state.ints[places.ints[e] : places.ints[e + 1]]
-    event, mends = _play_expert(rule.learner, floats, ints, work.expert, x, y, weight, out)
+    floats = memories.floats[places.floats[e] : places.floats[e + 1]]
+    ints = memories.ints[places.ints[e] : places.ints[e + 1]]
+    event, mends = _play_expert(rule, floats, ints, scratch, x, y, weight, out)
     if mends != places.mends[e]:
-        state.counts[MENDS] += mends - places.mends[e]
+        counts[MENDS] += mends - places.mends[e]
         places.mends[e] = mends
     if event > 0:
-        state.counts[EVENT] = EXPERT
+        counts[EVENT] = EXPERT
         return False
     return True
 
@@ -214,52 +222,56 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
     weighing.write_predictions(rule.experts, experts, experts.answers, work.p)
     for question in range(1, -1, -1):  # that of the next row last, whose answer is given
-        _answer(rule, state, work, question, known, out)
+        leans = rule.repeat and question == NEXT
+        weights, line = experts.weights[question], state.calibration.lines[question]
+        _answer(rule.experts, weights, line, state.persistence, work, leans, known, out)
         if weight != 0.0:
-            _judge(rule, state, work, question, y, weight, out)
+            counts_as = weight / max(weight, experts.levels[weighing.HEAVIEST])
+            _judge(rule, line, state.conformal, work, question, y, counts_as, out)
     if weight != 0.0:
         error = 0.0
         if not rule.experts.classifies:
             for o in range(out.shape[0]):
                 error += (work.mixed[o] - y[o]) ** 2
         if rule.restart:
-            wrong = _is_wrong(rule, state, y, out, error)
+            usual = experts.levels[weighing.VARIANCE]
+            wrong = error > usual if not rule.experts.classifies else is_wrong(out, y)
             watching.observe(rule.page, state.watch, t, t + 1 - counts[COUNT.begun], wrong)
         weighing.weigh(rule.experts, experts, work.p, y, weight, error)
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
         counts[COUNT.rounds] = t + 1
         if t % rule.look == 0:
-            _dismiss(rule, state, t)
+            _dismiss(rule.chance, rule.useless, state.places, experts, t)
             follow_leader(state.history, t + 1, experts.weights[NEXT], state.places.born)
 
 
 @njit
-def _dismiss(rule, state, t):
+def _dismiss(chance, least, places, experts, t):
     """Empty the places of experts that have had their chance, and have next to no weight.
 
     The best learner for either question stays, also where the last label is better than all.
     """
-    places, weights = state.places, state.experts.weights
+    weights = experts.weights
     n, best, settled = places.status.shape[0], 0, 0
     for e in range(1, n):
         best = e if weights[NEXT, e] > weights[NEXT, best] else best
         settled = e if weights[SETTLED, e] > weights[SETTLED, settled] else settled
     for e in range(n):
-        old = places.status[e] == LIVE and t - places.born[e] > rule.chance
-        useless = max(weights[NEXT, e], weights[SETTLED, e]) < rule.useless
+        old = places.status[e] == LIVE and t - places.born[e] > chance
+        useless = max(weights[NEXT, e], weights[SETTLED, e]) < least
         if old and useless and e not in (best, settled):
             places.status[e] = EMPTY
-            weighing.leave(state.experts, e)
+            weighing.leave(experts, e)
 
 
 @njit
-def _judge(rule, state, work, question, y, weight, out):
+def _judge(rule, line, conformal, work, question, y, power, out):
     """Learn from an answer: the calibration of probabilities, and the intervals."""
     n = y.shape[0]
     if not rule.experts.classifies:
         if n == 1:
-            observe_residual(rule.conformal, state.conformal, question, y[0] - out[0])
+            observe_residual(rule.conformal, conformal, question, y[0] - out[0])
         return
     p = 0.0
     for o in range(n):
@@ -267,31 +279,14 @@ def _judge(rule, state, work, question, y, weight, out):
             p = work.q[0] if y[0] > 0.0 else 1.0 - work.q[0]
         elif y[o] > 0.0:
             p = work.q[o]
-    observe_class(rule.conformal, state.conformal, question, p)
-    line = state.calibration.lines[question]
-    power = weight / max(weight, state.experts.levels[weighing.HEAVIEST])
+    observe_class(rule.conformal, conformal, question, p)
     calibrate(rule.experts.calibration, line, work.f, work.q, y, power)
 
 
 @njit
-def _is_wrong(rule, state, y, out, error):
-    """Return whether the mixture was wrong, or its error above the recent mean."""
-    if not rule.experts.classifies:
-        return error > state.experts.levels[weighing.VARIANCE]
-    if y.shape[0] == 1:
-        return (out[0] >= 0.0) != (y[0] > 0.0)
-    best = 0
-    for o in range(1, y.shape[0]):
-        if out[o] > out[best]:
-            best = o
-    return y[best] < 0.0
-
-
-@njit
-def _catch_up(rule, state, work):
+def _catch_up(rule, counts, places, memories, experts, ring, work):
     """Let experts learn rows of the past; return False if one has raised an event."""
-    places, ring = state.places, state.ring
-    rounds, size = state.counts[COUNT.rounds], ring.rows.shape[0]
+    rounds, size = counts[COUNT.rounds], ring.rows.shape[0]
     for e in range(places.status.shape[0]):
         if places.status[e] == CATCHING_UP:
             for _ in range(rule.pace):
@@ -299,11 +294,13 @@ def _catch_up(rule, state, work):
                     break
                 slot = places.next[e] % size
                 x, y, weight = ring.rows[slot], ring.targets[slot], ring.weights[slot]
-                if not _play(rule, state, work, e, x, y, weight, work.mixed):
+                if not _play(
+                    rule.learner, counts, places, memories, work.expert, e, x, y, weight, work.mixed
+                ):
                     return False
                 places.next[e] += 1
             if places.next[e] >= rounds:
                 places.status[e] = LIVE
                 settled = places.tracks[e] == 0
-                weighing.enter(state.experts, e, places.entry[e], settled)
+                weighing.enter(experts, e, places.entry[e], settled)
     return True

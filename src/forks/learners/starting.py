@@ -88,7 +88,8 @@ class Starting(Learner):
     def memory_of(self, view: OverTimeState, e: int) -> Memory:
         """Return the memory of the expert in place e, as views."""
         floats, ints = view.places.floats, view.places.ints
-        return Memory(view.floats[floats[e] : floats[e + 1]], view.ints[ints[e] : ints[e + 1]])
+        kept = view.memories
+        return Memory(kept.floats[floats[e] : floats[e + 1]], kept.ints[ints[e] : ints[e + 1]])
 
     def _put(self, view: OverTimeState, e: int, memory: Memory) -> None:
         for place, new in zip(self.memory_of(view, e), memory, strict=True):

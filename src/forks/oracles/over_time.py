@@ -231,8 +231,8 @@ class OverTimeOracle:
             challenges = sum(kind == "challenge" for _, kind, _ in self.events)
             width, prior = CHOICES[challenges % 4]
             choices = {"width": width, "alpha_rounds": 128.0 * prior}
-            sizes = {"searched": 1000, "landmarks": 100}
-            self.start(self.loser(), "challenge", self.window, 0.0, **sizes, **choices)
+            place, window = self.loser(), self.window
+            self.start(place, "challenge", window, 0.0, searched=1000, landmarks=100, **choices)
             self.challenge = 3 * rounds
         else:
             self.adapt_period(rounds)

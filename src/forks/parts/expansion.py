@@ -77,6 +77,18 @@ def is_mistake(f, y):
 
 
 @njit
+def is_wrong(f, y):
+    """Return whether scores answer wrongly: by the sign of the only one, or by the largest."""
+    if y.shape[0] == 1:
+        return is_mistake(f[0], y[0])
+    best = 0
+    for o in range(1, y.shape[0]):
+        if f[o] > f[best]:
+            best = o
+    return y[best] < 0.0
+
+
+@njit
 def drop(points, alpha, i, n):
     """Remove point i of n: the last one takes its place."""
     for j in range(points.columns.shape[0]):
