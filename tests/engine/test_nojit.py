@@ -99,6 +99,32 @@ for method in CATALOGUE:
 print(json.dumps(scores))
 """
 
+OVER_TIME = """
+import json, warnings
+import numpy as np
+from forks.engine import Engine
+from forks.learners import Machine, OverTime, over_time, starting
+from forks.losses import SquaredError, SquaredHinge
+
+warnings.simplefilter("ignore")
+over_time.FIRST = starting.FIRST = 40  # starts come soon
+rng = np.random.default_rng(0)
+X = rng.normal(size=(260, 3))
+f = X[:, :1] + X[:, 1:2] * X[:, 2:] * np.where(np.arange(260) < 150, 1.0, -1.0)[:, None]
+scores = {}
+for name, loss, Y in (
+    ("classes", SquaredHinge(), np.where(f > 0.0, 1.0, -1.0)),
+    ("numbers", SquaredError(), f),
+):
+    machine = Machine(loss=loss, buffer=16)
+    learner = OverTime(learner=machine, long=machine, experts=4, window=500)
+    engine = Engine(learner, 3, 1, np.random.default_rng(0))
+    scores[name] = engine.learn(X, Y)[:, 0].tolist()
+    scores[name + ", settled"] = engine.predict(X[:20])[:, 0].tolist()
+    scores[name + ", events"] = [event["round"] for event in learner.events(engine.memory)]
+print(json.dumps(scores))
+"""
+
 
 def run(script, **environment):
     result = subprocess.run(
@@ -126,3 +152,11 @@ def test_every_method_is_the_same_without_compilation():
     for name, scores in compiled.items():
         assert np.std(scores) > 0.0
         np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+def test_experts_over_time_are_the_same_without_compilation():
+    plain, compiled = json.loads(run(OVER_TIME, NUMBA_DISABLE_JIT="1")), json.loads(run(OVER_TIME))
+    for name, scores in compiled.items():
+        assert np.std(scores) > 0.0
+        np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)
+    assert all(len(compiled[f"{kind}, events"]) >= 3 for kind in ("classes", "numbers"))
