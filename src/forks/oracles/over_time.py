@@ -134,18 +134,18 @@ class OverTimeOracle:
 
     def learn(self, x: Vector, y: Vector, weight: float, p: list[Vector | None]) -> None:
         """Learn whom to believe."""
+        self.heaviest = max(self.heaviest, weight)
+        power = weight / self.heaviest
         for question in (SETTLED, NEXT):
             answer, mixture = self.mixed(question, p)
             if self.classifies:
                 self.quantiles[question].observe(class_likelihood(0.5 + 0.5 * answer, y))
-                self.lines[question].learn(log_odds(mixture), y)
+                self.lines[question].learn(log_odds(mixture), y, power)
             elif self.n == 1:
                 self.quantiles[question].observe(y[0] - answer[0])
         error = float(np.sum((mixture - y) ** 2))
         if self.restart:
             self.watch.observe(self.is_wrong(answer, y, error))
-        self.heaviest = max(self.heaviest, weight)
-        power = weight / self.heaviest
         likelihoods = np.array([0.0 if q is None else self.likelihood(q, y) for q in p])
         for question in (NEXT, SETTLED):
             self.weights[question] = bayes_share(
