@@ -28,7 +28,7 @@ def configured(given: Any, task: str, effort: str = "balanced") -> Configured:
     one_of("effort", effort, tuple(EFFORTS))
     if isinstance(given, str):
         given = {"name": given}
-    if isinstance(given, Mapping) and given.get("name") == "adaptive":
+    if isinstance(given, Mapping) and str(given.get("name")).lower() == "adaptive":
         if effort != "fast":
             return _over_time(task, EFFORTS[effort], **{k: given[k] for k in given if k != "name"})
     elif effort != "balanced":
