@@ -4,6 +4,8 @@ import inspect
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,12 +31,14 @@ from forks.learners import (
     RBP,
     Adaptive,
     Forgetron,
+    OverTime,
     Projectron,
     ProjectronPP,
     SkeGD,
     SketchedKONS,
 )
 from forks.learners.catalogue import CATALOGUE, Setting
+from forks.learners.over_time import LARGE, SMALL
 from forks.losses import EpsilonInsensitive, Hinge, Huber, Logistic, SquaredError, SquaredHinge
 
 GRADIENT_LEARNERS = [BOGD, FORKS, KOGD, NOGD, SkeGD]  # any kernel, any loss, a step size
@@ -170,7 +174,9 @@ def test_old_use_is_warned_of_once_a_stream(face, now):
 
 @pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
 def test_every_name_of_the_catalogue(method):
-    learner = OnlineKernelClassifier(method.name.lower().replace(" ", ""))._learner()
+    effort = "fast" if method.name == "Adaptive" else "balanced"
+    plain = method.name.lower().replace(" ", "")
+    learner = OnlineKernelClassifier(plain, effort=effort)._learner()
     assert type(learner) is type(method.make(Setting(Gaussian())))
     if hasattr(learner, "loss"):
         assert learner.loss == (SquaredHinge() if method.name == "Adaptive" else Hinge())
@@ -178,18 +184,40 @@ def test_every_name_of_the_catalogue(method):
         assert OnlineKernelRegressor(method.name)._learner().loss == SquaredError()
 
 
-def test_the_parameters_of_the_default_learner():
-    assert OnlineKernelClassifier()._learner() == Adaptive()
-    assert OnlineKernelRegressor()._learner() == Adaptive(loss=SquaredError())
+def test_the_default_learner_and_its_efforts():
+    assert OnlineKernelClassifier()._learner() == OverTime()
+    machines = [replace(machine, loss=SquaredError()) for machine in (SMALL, LARGE)]
+    expected = OverTime(learner=machines[0], long=machines[1])
+    assert OnlineKernelRegressor()._learner() == expected
+    best = OnlineKernelClassifier(effort="best")._learner()
+    assert best.experts > OverTime().experts
+    assert best.long.buffer > LARGE.buffer
+    settings = {"name": "Adaptive", "experts": 4, "loss": "logistic", "scaling": None}
+    learner = OnlineKernelClassifier(settings)._learner()
+    assert learner.experts == 4
+    for machine in (learner.learner, learner.long):
+        assert (machine.loss, machine.scaling) == (Logistic(), "none")
+    half = OnlineKernelClassifier({"name": "adaptive", "budget": 50})._learner()
+    assert (half.learner.buffer, half.long.buffer) == (SMALL.buffer // 2, LARGE.buffer // 2)
+    with pytest.raises(ValueError, match="no 'rank'"):
+        OnlineKernelClassifier({"name": "adaptive", "rank": 40})._learner()
+    with pytest.raises(ValueError, match="effort"):
+        OnlineKernelClassifier("nogd", effort="best")._learner()
+
+
+def test_the_parameters_of_the_fast_default_learner():
+    fast = partial(OnlineKernelClassifier, effort="fast")
+    assert fast()._learner() == Adaptive()
+    assert OnlineKernelRegressor(effort="fast")._learner() == Adaptive(loss=SquaredError())
     settings = {"budget": 40, "loss": "logistic", "scaling": None, "bandwidth": 0.5}
-    learner = OnlineKernelClassifier({"name": "adaptive", **settings})._learner()
+    learner = fast({"name": "adaptive", **settings})._learner()
     expected = Adaptive(
         kernel=Gaussian(0.5), loss=Logistic(), buffer=100, scaling="none", bandwidth="absolute"
     )
     assert learner == expected
     named = {"name": "adaptive", "budget": 1}
-    assert OnlineKernelClassifier(named)._learner().buffer == 16
-    assert OnlineKernelClassifier({**named, "buffer": 30})._learner().buffer == 30
+    assert fast(named)._learner().buffer == 16
+    assert fast({**named, "buffer": 30})._learner().buffer == 30
 
 
 def test_settings_of_a_name():
@@ -205,7 +233,7 @@ def test_settings_of_a_name():
 def test_the_face_over_any_learner(face):
     assert face(learner=KOGD(), random_state=0).get_params()["learner"] == KOGD()
     own = ["class_weight"] if face is OnlineKernelClassifier else []
-    assert list(inspect.signature(face).parameters) == ["learner", *own, "random_state"]
+    assert list(inspect.signature(face).parameters) == ["learner", "effort", *own, "random_state"]
     assert face().learner == "adaptive"
 
 
