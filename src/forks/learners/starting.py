@@ -50,7 +50,12 @@ class Start(NamedTuple):
     prior: float = 1.0  # factor of alpha, in units of what they usually are
 
 
-KINDS = (Start(250, 0.005), Start(500), Start(1000, 0.001), Start(500))
+KINDS = (
+    Start(250, 0.005),
+    Start(500),
+    Start(1000, 0.001),
+    Start(1000, 0.001, width=20.0, prior=4.0),  # whose functions are almost linear
+)
 CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # width and prior of challengers
 SEARCH_ROUNDS = 2
 MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin

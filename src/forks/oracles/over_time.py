@@ -29,8 +29,13 @@ NEXT, SETTLED = 0, 1
 SHARES = (0.0005, 2e-5)
 RATE = 0.5
 PACE = 8  # rows of the past in a round
-# Rows, rate of forgetting: what recent experts are started with, in turn.
-KINDS = ((250, 0.005), (500, 0.0), (1000, 0.001), (500, 0.0))
+# Rows, rate of forgetting, width, prior: what recent experts are started with, in turn.
+KINDS = (
+    (250, 0.005, 1.0, 1.0),
+    (500, 0.0, 1.0, 1.0),
+    (1000, 0.001, 1.0, 1.0),
+    (1000, 0.001, 20.0, 4.0),
+)
 CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # challengers: width, prior
 ENTRY = np.exp(-4.0)
 
@@ -236,8 +241,9 @@ class OverTimeOracle:
             self.challenge = 3 * rounds
         else:
             self.adapt_period(rounds)
-            rows, forgetting = KINDS[len(self.events) % 4]
-            self.start(self.place(), "start", rows, forgetting)
+            rows, forgetting, width, prior = KINDS[len(self.events) % 4]
+            choices = {"width": width, "alpha_rounds": 128.0 * prior}
+            self.start(self.place(), "start", rows, forgetting, **choices)
             self.due = rounds + self.period
 
     def loser(self) -> int:
