@@ -8,8 +8,8 @@ not known. So there are several, each on a map of its own made from recent rows:
   has tripled, the loser makes room for a new challenger, started on as many rows as are kept, with
   another width of the kernel and another prior in turn;
 - *recent* ones, started in turn on the last 250 rows, which forget at the rate 1 / 200; on the last
-  500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once with a kernel so wide that
-  they are almost linear. A new one takes the place of the one of least weight;
+  500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once with a kernel so wide
+  that they are almost linear. A new one takes the place of the one of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
   the change;
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).

@@ -242,8 +242,9 @@ class OverTimeOracle:
         else:
             self.adapt_period(rounds)
             rows, forgetting, width, prior = KINDS[len(self.events) % 4]
-            choices = {"width": width, "alpha_rounds": 128.0 * prior}
-            self.start(self.place(), "start", rows, forgetting, **choices)
+            alpha_rounds = 128.0 * prior
+            place = self.place()
+            self.start(place, "start", rows, forgetting, width=width, alpha_rounds=alpha_rounds)
             self.due = rounds + self.period
 
     def loser(self) -> int:
