@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 import forks
 from forks.cli import main
-from forks.cli.run import Missing
+from forks.cli.run import Effort, Missing
+from forks.estimators.named import EFFORTS
 from forks.estimators.saving import read
 from forks.learners.catalogue import CATALOGUE
 from forks.streams.formats import FORMATS
@@ -188,7 +189,7 @@ def test_a_name_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
         (["--learner", "perceptron"], "no method 'perceptron'"),
         (["--set", "budget"], "key=value"),
         (["--set", "bugdet=3"], "no 'bugdet'"),
-        (["--set", "rank=3"], "Adaptive has no 'rank'"),
+        (["--set", "rank=3"], "the adaptive learner has no 'rank'"),
         (["--task", "regression", "--set", "class_weight=balanced"], "is for classification"),
         (["--learner", "RBP", "--set", "loss=cubic"], "loss must be one of"),
         (["--learner", "RBP", "--task", "regression"], "classification only"),
@@ -281,10 +282,86 @@ def test_info(libsvm_file, tmp_path):
     assert json.loads(checked("info", folder, "--json").stdout)["run"]["rows"] == 400
 
 
+def test_info_tells_what_matters_and_what_happened(csv_file, tmp_path):
+    n, rng = 1200, np.random.default_rng(0)
+    rows = rng.normal(size=(n, 3))
+    label = np.where(rows[:, 1] * np.abs(rows[:, 1]) > 0, "up", "down")
+    path = write_table(tmp_path / "u.csv", {**dict(zip("abc", rows.T, strict=True)), "y": label})
+    model = tmp_path / "m"
+    checked("run", path, "--save", model)
+    told = json.loads(checked("info", model, "--json").stdout)
+    assert next(iter(told["relevance"])) == "b"
+    assert sum(told["relevance"].values()) == pytest.approx(1.0)
+    names = {event["relevance"]["name"] for event in told["events"] if "relevance" in event}
+    assert names <= set("abc")
+    text = checked("info", model).stdout
+    assert "relevance      b " in text
+    assert f"row {told['events'][-1]['round']:,}: expert" in text
+    checked("run", csv_file, "--label", "label", "--save", model)
+    relevant = json.loads(checked("info", model, "--json").stdout)["relevance"]
+    assert len(relevant) == 10
+    assert "a" in relevant
+    checked("run", csv_file, "--label", "label", "--effort", "fast", "--save", model)
+    assert "relevance" not in json.loads(checked("info", model, "--json").stdout)
+
+
+def test_effort(libsvm_file, tmp_path):
+    sizes = {}
+    for effort in ("fast", "balanced"):
+        checked("run", libsvm_file, "--effort", effort, "--save", tmp_path / effort)
+        plain = forks.OnlineKernelClassifier(effort=effort, random_state=0)
+        model = forks.load(tmp_path / effort)
+        assert model.learner_ == plain._learner()
+        sizes[effort] = model.engine_.state_bytes
+    assert sizes["fast"] < sizes["balanced"]
+    fault = refused("run", libsvm_file, "--model", tmp_path / "fast", "--effort", "best")
+    assert "--effort" in fault
+    assert "effort='best'" in refused("run", libsvm_file, "--learner", "RBP", "--effort", "best")
+
+
+def test_a_file_sorted_by_its_labels(tmp_path):
+    order = np.argsort(Y, kind="stable")
+    columns = {**dict(zip("abc", X[order].T, strict=True)), "y": Y[order].astype(int)}
+    path, one, two = write_table(tmp_path / "s.csv", columns), tmp_path / "1", tmp_path / "2"
+    result = checked("run", path)
+    warned = [line for line in result.stderr.splitlines() if line.startswith("Warning: ")]
+    assert len(warned) == 1
+    assert "long runs" in warned[0]
+    assert warned[0].endswith("(--shuffle)")
+    result = checked("run", path, "--shuffle", "--predictions", one, "--save", tmp_path / "m")
+    assert "Warning" not in result.stderr
+    permuted = np.random.default_rng(0).permutation(len(Y))
+    plain = forks.OnlineKernelClassifier()
+    scores = plain.prequential(X[order][permuted], Y[order][permuted])
+    got = [float(line[2]) for line in lines_of(one)[1:]]
+    np.testing.assert_array_equal(got, scores)
+    checked("run", path, "--shuffle", "--chunk", 7, "--predictions", two)
+    assert one.read_bytes() == two.read_bytes()
+    checked("run", path, "--shuffle", "--seed", 1, "--predictions", two)
+    assert one.read_bytes() != two.read_bytes()
+    text = path.read_text()
+    fault = refused("run", "-", "--format", "csv", "--shuffle", input=text)
+    assert "--shuffle needs a file that can be read to its end, not standard input" in fault
+
+
+def test_a_shuffled_run_is_resumed(libsvm_file, tmp_path):
+    options = ["--shuffle", "--every", 100, "--checkpoint", tmp_path / "c"]
+    checked("run", libsvm_file, *options, "--save", tmp_path / "one")
+    checked("run", libsvm_file, *options, "--resume", "--save", tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    note = refused("run", libsvm_file, *options[1:], "--resume")
+    assert "another" in note
+
+
 def test_a_picture(libsvm_file, tmp_path):
     pytest.importorskip("matplotlib")
     checked("run", libsvm_file, "--every", 50, "--plot", tmp_path / "p.png")
-    assert (tmp_path / "p.png").read_bytes()[1:4] == b"PNG"
+    one = (tmp_path / "p.png").read_bytes()
+    assert one[1:4] == b"PNG"
+    checked("run", libsvm_file, "--effort", "fast", "--every", 50, "--plot", tmp_path / "p.png")
+    two = (tmp_path / "p.png").read_bytes()
+    heights = [int.from_bytes(picture[20:24], "big") for picture in (one, two)]
+    assert heights[0] > heights[1]  # a panel more: what mattered when
     assert call("run", libsvm_file, "--plot", tmp_path / "p.txt").exit_code == 2
 
 
@@ -317,6 +394,7 @@ def test_an_interrupt_writes_a_checkpoint(number, libsvm_file, tmp_path):
 
 def test_choices_are_those_of_the_rooms():
     assert tuple(Missing) == MISSING
+    assert tuple(Effort) == tuple(EFFORTS)
 
 
 def test_help_and_completion():

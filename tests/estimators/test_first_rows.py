@@ -47,7 +47,7 @@ def by_hand(model, n, scaling=True, metric="euclidean", y=Y, rows=X):
 @pytest.mark.parametrize("scaling", ["standard", None])
 @pytest.mark.parametrize("bandwidth", ["median", 1.5])
 def test_all_that_is_kept_goes_by_one_scale_and_bandwidth(n, scaling, bandwidth):
-    model = FORKSClassifier(**SIZES, scaling=scaling, bandwidth=bandwidth).fit(X[:n], Y[:n])
+    model = FORKSClassifier(**SIZES, scaling=scaling, bandwidth=bandwidth).partial_fit(X[:n], Y[:n])
     metric = "euclidean" if bandwidth == "median" else None
     engine = by_hand(model, n, scaling is not None, metric)
     for ours, theirs in zip(model.engine_.memory, engine.memory, strict=True):
@@ -56,13 +56,13 @@ def test_all_that_is_kept_goes_by_one_scale_and_bandwidth(n, scaling, bandwidth)
 
 
 def test_other_kernels_and_numbers():
-    model = FORKSClassifier(**SIZES, kernel="laplacian").fit(X, Y)
+    model = FORKSClassifier(**SIZES, kernel="laplacian").partial_fit(X, Y)
     assert isinstance(model.learner_.kernel, Laplacian)
     by_hand(model, ROWS, metric="manhattan")
-    model = FORKSRegressor(**SIZES).fit(X, TARGETS)
+    model = FORKSRegressor(**SIZES).partial_fit(X, TARGETS)
     engine = by_hand(model, ROWS, y=TARGETS)
     np.testing.assert_array_equal(model.engine_.memory.floats, engine.memory.floats)
-    model = FORKSClassifier(**SIZES, kernel=Gaussian(2.0)).fit(X, Y)
+    model = FORKSClassifier(**SIZES, kernel=Gaussian(2.0)).partial_fit(X, Y)
     assert model.learner_.kernel == Gaussian(2.0)
     engine = by_hand(model, ROWS, metric=None)
     np.testing.assert_array_equal(model.engine_.memory.floats, engine.memory.floats)
@@ -78,16 +78,16 @@ def test_scaling_really_scales():
 
 @pytest.mark.parametrize("n", [15, 16, 40, 255, 256])
 def test_rows_are_kept_until_the_last_look(n):
-    model = FORKSClassifier(**SIZES).fit(X[:n], Y[:n])
+    model = FORKSClassifier(**SIZES).partial_fit(X[:n], Y[:n])
     rows = model._first_rows.rows
     if n == 256:
         assert rows is None
     else:
         np.testing.assert_array_equal(rows, X[:n])
     assert (model._first_rows.scale is None) == (n < 16)
-    named = OnlineKernelClassifier("kogd").fit(X[:n], Y[:n])
+    named = OnlineKernelClassifier("kogd").partial_fit(X[:n], Y[:n])
     assert (named._first_rows is None) == (n == 256)
-    assert OnlineKernelClassifier().fit(X[:n], Y[:n])._first_rows is None
+    assert OnlineKernelClassifier().partial_fit(X[:n], Y[:n])._first_rows is None
 
 
 def test_rows_of_weight_zero_neither_count_nor_stay():
@@ -104,7 +104,7 @@ def test_rows_of_weight_zero_neither_count_nor_stay():
 def test_sparse_rows_stay_sparse_and_are_not_centred():
     rows = np.maximum(X[:, [0, 2, 3]], 0.0)
     rows[:, 2] += 4.0
-    model = FORKSClassifier(**SIZES).fit(sparse.csr_array(rows), Y)
+    model = FORKSClassifier(**SIZES).partial_fit(sparse.csr_array(rows), Y)
     scale = model._first_rows.scale
     assert not scale.centre.any()
     scaled = scale_rows(scale, sparse.csr_array(rows))
@@ -148,7 +148,7 @@ def test_several_classes_and_numbers_by_name():
         model = OnlineKernelClassifier(name, random_state=0)
         assert model.prequential(X, three).shape == (ROWS, 3)
         assert model.learner_.kernel.bandwidth == median_distance(X[:256], "euclidean")
-    model = OnlineKernelRegressor("fogd", random_state=0).fit(X, TARGETS)
+    model = OnlineKernelRegressor("fogd", random_state=0).partial_fit(X, TARGETS)
     assert model.learner_.kernel.bandwidth == median_distance(X[:256], "euclidean")
 
 

@@ -122,8 +122,9 @@ def test_prequential_and_partial_fit_learn_the_same():
     assert_same_memory(one, other)
 
 
-def test_fit_learns_the_same_as_partial_fit():
-    assert_same_memory(classifier().fit(X, Y), classifier().partial_fit(X, Y))
+def test_fit_in_order_learns_the_same_as_partial_fit():
+    in_order = classifier().partial_fit(X, Y)
+    assert_same_memory(classifier().fit(X, Y, shuffle=False), in_order)
 
 
 # ---- chunks ------------------------------------------------------------------------------------

@@ -23,12 +23,14 @@ from estimators.small_streams import (
     regressor,
     valued,
 )
-from forks import FORKSClassifier, OnlineKernelClassifier
+from forks import FORKSClassifier, OnlineKernelClassifier, OnlineKernelRegressor
 from forks.datasets import load, permutations
 from forks.engine.protocol import run, run_ahead, score_rows
+from forks.estimators.saving import as_bytes
 from forks.evaluate import Checkpoint, prequential
 from forks.evaluate.clock import play_small, warm_up
 from forks.evaluate.metrics import row_losses
+from forks.evaluate.players import EstimatorPlayer
 from forks.kernels import Gaussian, _kernel_block
 from forks.learners import FORKS, KOGD, NOGD, RBP
 from forks.learners.catalogue import CATALOGUE, Setting
@@ -453,3 +455,47 @@ def test_a_checkpoint_is_a_flat_row():
     assert all(isinstance(v, str | int | float) for v in asdict(c).values())
     with pytest.raises(AttributeError):
         c.rounds = 1
+
+
+# ---- the delay is known to the default learner ---------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [7, 40, ROWS])
+@pytest.mark.parametrize("make", [OnlineKernelClassifier, OnlineKernelRegressor])
+def test_the_engine_knows_of_the_delay_from_its_first_row(make, size):
+    y = Y if make is OnlineKernelClassifier else TARGETS
+    classes = [0, 1] if make is OnlineKernelClassifier else None
+    expected, scores, delay = make(), [], 5
+    for t in range(ROWS):
+        row = slice(t, t + 1)
+        scores.append(0.0 if t <= delay else expected.score_ahead(X[row])[0])
+        if t >= delay:
+            past = slice(t - delay, t - delay + 1)
+            expected.partial_fit(X[past], y[past], classes=classes if t == delay else None)
+            if t == delay:
+                expected.expect_delay(delay)
+    model = make()
+    player = EstimatorPlayer("late", model, delay=delay, classes=classes)
+    chunks = [slice(a, a + size) for a in range(0, ROWS, size)]
+    found = np.concatenate([player.play(X[rows], y[rows]).scores for rows in chunks])
+    np.testing.assert_array_equal(found, scores)
+    assert as_bytes(model) == as_bytes(expected)
+
+
+def test_the_delay_of_a_stream_replaces_that_of_the_one_before():
+    model = OnlineKernelRegressor()
+    list(prequential(model, [(X, TARGETS)], delay=9))
+    late = model.engine_.memory.ints.copy()
+    list(prequential(model, [(X[:0], TARGETS[:0]), (X[:1], TARGETS[:1])]))
+    same = OnlineKernelRegressor()
+    list(prequential(same, [(X, TARGETS)], delay=9))
+    same.expect_delay(0)
+    same.partial_fit(X[:1], TARGETS[:1])
+    np.testing.assert_array_equal(model.engine_.memory.ints, same.engine_.memory.ints)
+    assert not np.array_equal(model.engine_.memory.ints, late)
+
+
+def test_a_first_row_without_a_weight():
+    weights = np.where(np.arange(ROWS) < 3, 0.0, 1.0)
+    (at,) = prequential(OnlineKernelClassifier(), [(X, Y, weights)], delay=4, classes=[0, 1])
+    assert at.rounds == ROWS

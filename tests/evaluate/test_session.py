@@ -55,6 +55,21 @@ def test_records_and_predictions_are_those_of_the_model(tmp_path):
     assert forks.load(tmp_path / "c" / "checkpoint.forks").n_rounds_ == 500
 
 
+def test_records_tell_what_mattered(tmp_path):
+    end = learn(OnlineKernelClassifier(), chunks(), every=200, **outputs(tmp_path))
+    assert set(end.relevance) == set(range(X.shape[1]))
+    table = np.array([*end.relevance.values()])
+    assert table.shape == (X.shape[1], 3)
+    np.testing.assert_allclose(table.sum(axis=0), 1.0)
+    assert (np.diff(table.sum(axis=1)) <= 0.0).all()
+    last = [end.relevance[j][-1] for j in range(X.shape[1])]
+    np.testing.assert_array_equal(last, end.model.feature_relevance_)
+    again = learn(OnlineKernelClassifier(), chunks(), every=200, resume=True, **outputs(tmp_path))
+    for feature, values in end.relevance.items():
+        np.testing.assert_array_equal(again.relevance[feature], values)
+    assert learn(small(), chunks(), every=200).relevance == {}
+
+
 class Stopped(Exception):
     pass
 

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,46 @@ def input_of(saved: Any) -> Any:
         return Input.from_json(saved.note["input"])
     except ValueError as error:
         raise ModelFileError(str(error)) from None
+
+
+def shuffled(file: Any, seed: int) -> Iterator[Any]:
+    """Read a whole file; yield its rows in random order, as one chunk."""
+    import numpy as np
+    from scipy import sparse
+
+    from forks.streams.tables import Labelled
+
+    if not Path(file.path).is_file():
+        raise ValueError(f"--shuffle needs a file that can be read to its end, not {file.name}")
+    chunks = list(file.chunks())
+    if not chunks:
+        return
+    parts = [chunk.X for chunk in chunks]
+    X: Any = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    y = None if chunks[0].y is None else np.concatenate([chunk.y for chunk in chunks])
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    yield Labelled(X[order], None if y is None else y[order])
+
+
+def names_of_features(known: Any, n: int) -> list[str]:
+    """Return names of n features, by the `Input` that they come from, or None if not known."""
+    if known is None or not (known.numbers or known.categorical):
+        return [f"feature {j + 1}" for j in range(n)]
+    hashed = [f"text {j + 1}" for j in range(n - len(known.numbers))]
+    return [*known.numbers, *hashed]
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Context in which a warning is one line on stderr."""
+
+    def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        option = " (--shuffle)" if category.__name__ == "LabelRunsWarning" else ""
+        typer.echo(f"Warning: {message}{option}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -45,7 +45,9 @@ def _value(text: str) -> Any:
     return text
 
 
-def make_model(task: str, learner: str, settings: dict[str, Any], seed: int) -> Any:
+def make_model(
+    task: str, learner: str, settings: dict[str, Any], seed: int, effort: str = "balanced"
+) -> Any:
     """Make the estimator; an error names the setting that is wrong."""
     kind: Any = OnlineKernelClassifier if task == "classification" else OnlineKernelRegressor
     own = {name: settings[name] for name in _OF_CLASSIFIER if name in settings}
@@ -53,5 +55,5 @@ def make_model(task: str, learner: str, settings: dict[str, Any], seed: int) -> 
         raise ValueError(f"--set: {', '.join(own)} is for classification")
     of_learner = {name: value for name, value in settings.items() if name not in own}
     named = {"name": learner, **of_learner} if of_learner else learner
-    configured(named, task)
-    return kind(named, **own, random_state=seed)
+    configured(named, task, effort)
+    return kind(named, effort=effort, **own, random_state=seed)

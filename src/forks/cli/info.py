@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._inputs import input_of
+from forks.cli._inputs import input_of, names_of_features
+
+_MOST = 10  # features, and events
+_INDENT = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +60,41 @@ def _described(path: Path) -> dict[str, Any]:
             "state_bytes": model.engine_.state_bytes,
         }
     known = input_of(saved)
+    if contents["fitted"]:
+        contents |= _insight(model, known)
     if known is not None:
         contents["input"] = known.as_json()
     if isinstance(saved.note, dict) and "run" in saved.note:
         contents["run"] = {name: saved.note["run"].get(name) for name in ("rows", "every")}
     return contents
+
+
+def _insight(model: Any, known: Any) -> dict[str, Any]:
+    """Return the relevance of the first ten features, and the last ten events, if there are any."""
+    from forks.estimators.insight import events_of
+
+    contents: dict[str, Any] = {}
+    names = list(getattr(model, "feature_names_in_", []))
+    names = names or names_of_features(known, model.n_features_in_)
+    if hasattr(model, "feature_relevance_"):
+        relevance = model.feature_relevance_
+        top = sorted(range(len(names)), key=lambda j: -relevance[j])[:_MOST]
+        contents["relevance"] = {names[j]: float(relevance[j]) for j in top}
+    if hasattr(model, "events_"):
+        contents["events"] = events_of(model.engine_, names)[-_MOST:]
+    return contents
+
+
+def _event_as_text(event: dict[str, Any]) -> str:
+    """Return an event as one line."""
+    text = f"row {event['round']:,}: "
+    if event["event"] == "lead":
+        return text + f"expert {event['expert']} of row {event['started']:,} leads"
+    kinds = {"start": "", "challenge": " as challenger", "alarm": " after a rise of mistakes"}
+    text += f"expert {event['expert']} starts{kinds[event['event']]} on {event['rows']:,} rows"
+    relevance, shift = event["relevance"], event["shift"]
+    text += f"; relevance of {relevance['name']} times {relevance['ratio']:.2g}"
+    return text + f"; {shift['name']} moved by {shift['deviations']:.2g} deviations"
 
 
 def _as_text(contents: dict[str, Any]) -> str:
@@ -70,7 +103,11 @@ def _as_text(contents: dict[str, Any]) -> str:
     for name, value in contents.items():
         if value is None:
             continue
-        if isinstance(value, dict):
+        if name == "relevance":
+            value = ", ".join(f"{k} {v:.1%}" for k, v in value.items())
+        elif name == "events":
+            value = ("\n" + " " * _INDENT).join(map(_event_as_text, value)) or "none"
+        elif isinstance(value, dict):
             kind = value.get("kind")
             inside = {k: v for k, v in value.items() if k != "kind" and v is not None}
             value = ", ".join(f"{k}={_short(v)}" for k, v in inside.items())
@@ -79,7 +116,7 @@ def _as_text(contents: dict[str, Any]) -> str:
             value = ", ".join(map(str, value))
         elif isinstance(value, int) and not isinstance(value, bool):
             value = f"{value:,}"
-        lines.append(f"{name.replace('_', ' '):<15}{value}")
+        lines.append(f"{name.replace('_', ' '):<{_INDENT}}{value}")
     return "\n".join(lines)
 
 

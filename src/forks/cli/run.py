@@ -19,9 +19,18 @@ from forks.cli._app import (
     part_of,
     text_option,
 )
-from forks.cli._inputs import FILE, FORMAT, input_of, interrupts
+from forks.cli._inputs import (
+    FILE,
+    FORMAT,
+    input_of,
+    interrupts,
+    names_of_features,
+    plain_warnings,
+    shuffled,
+)
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
+Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
 Missing = StrEnum("Missing", ["ERROR", "ZERO"])
 Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 
@@ -56,10 +65,18 @@ class Modelling:
     learner: Annotated[
         str | None, text_option("NAME", "Any that `forks compare` has. [default: Adaptive]")
     ] = None
+    effort: Annotated[
+        Effort | None,
+        typer.Option(help="Time and memory of the default learner. [default: balanced]"),
+    ] = None
     settings: Annotated[
         list[str], text_option("KEY=VALUE", "A parameter; again for more.", "--set")
     ] = ()  # type: ignore[assignment]
-    seed: Annotated[int, count_option("Seed of the learner's draws.", at_least=0)] = 0
+    seed: Annotated[int, count_option("Seed of all draws.", at_least=0)] = 0
+    shuffle: Annotated[
+        bool,
+        typer.Option("--shuffle", help="Learn the rows of a file in random order."),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,22 +117,25 @@ def run(options: Options) -> None:
     """
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the folder to go on from")
-    if options.model is not None and (options.learner or options.settings):
-        raise ValueError("--model has its own learner: --learner and --set cannot change it")
-    with interrupts(options.checkpoint):
+    if options.model is not None and (options.learner or options.settings or options.effort):
+        raise ValueError(
+            "--model has its own learner: --learner, --effort and --set cannot change it"
+        )
+    with plain_warnings(), interrupts(options.checkpoint):
         if options.plot is not None:
             from forks.experiments.curve import draw  # rather an error now than after an hour
         with _progress() as show:
-            finished = _learn(options, show)
+            finished, names = _learn(options, show)
         if options.plot is not None:
-            draw(finished, options.plot)
+            draw(finished, options.plot, names)
     text, mends = _line(finished.figures), finished.model.n_mends_
     if mends:
         text += f", {mends:,} steps mended, the last in row {finished.model.last_mend_:,}"
     typer.echo(text)
 
 
-def _learn(options: Options, show: Any) -> Any:
+def _learn(options: Options, show: Any) -> tuple[Any, list[str]]:
+    """Return the end of the run, and the names of features."""
     from forks.cli._models import make_model, settings_of, task_of
     from forks.estimators.saving import read, save
     from forks.evaluate import learn
@@ -127,7 +147,7 @@ def _learn(options: Options, show: Any) -> Any:
     before = None if options.model is None else read(options.model)
     known = None if before is None else input_of(before)
     with InputFile(options.path, known=known, **part_of(options, Reading)) as file:
-        chunks = file.chunks()
+        chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
         first = next(chunks, None)
         if first is None:
             raise StreamError(f"{file.name} has no rows")
@@ -136,7 +156,9 @@ def _learn(options: Options, show: Any) -> Any:
             model, task = before.model, before.model._task
         else:
             task = task_of(y) if options.task == Task.AUTO else options.task
-            model = make_model(task, options.learner or "adaptive", settings, options.seed)
+            effort = options.effort or Effort.BALANCED
+            learner = options.learner or "adaptive"
+            model = make_model(task, learner, settings, options.seed, str(effort))
         if task == Task.REGRESSION and y.dtype.kind not in "biuf":
             raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
         try:
@@ -154,7 +176,7 @@ def _learn(options: Options, show: Any) -> Any:
             ) from None
         if options.save is not None and file.input is not None:  # it is known by now
             save(options.save, finished.model, {"input": file.input.as_json()})
-    return finished
+    return finished, names_of_features(file.input, finished.model.n_features_in_)
 
 
 def _described(options: Options) -> dict[str, Any]:

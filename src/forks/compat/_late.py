@@ -1,6 +1,5 @@
 """Labels that come late: how many rows are predicted before the label of one comes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 
@@ -16,13 +15,13 @@ class LateLabels:
     def __init__(self) -> None:
         self.predicted = 0  # rows whose labels have not come
         self.delay = 0  # that the engine knows of
-        self._last: Sequence[Any] | None = None  # values of the row that was predicted last
+        self._last: Any = None  # values of the row that was predicted last
         self._batch = 0  # or how many rows were, if it was a frame
         self._is_news = False  # has something been predicted since the last row was learned?
 
-    def predict_one(self, values: Sequence[Any] | None) -> None:
-        """Count a row that is predicted, with these values; again and again counts once."""
-        if self.predicted and (values is self._last or values == self._last):
+    def predict_one(self, values: Any) -> None:
+        """Count a row that is predicted; `values` tell it from others, and repeats count once."""
+        if self.predicted and _same(values, self._last):
             return
         self.predicted += 1
         self._last = values
@@ -36,9 +35,9 @@ class LateLabels:
         self._batch = n
         self._is_news = True
 
-    def learn_one(self, values: Sequence[Any] | None, engine: Any) -> None:
+    def learn_one(self, values: Any, engine: Any) -> None:
         """Count a row whose label has come; for when there are rows that wait for theirs."""
-        if self.predicted > 1 and (values is self._last or values == self._last):
+        if self.predicted > 1 and _same(values, self._last):
             self.predicted = 1
         self._learn(1, engine)
 
@@ -55,3 +54,11 @@ class LateLabels:
             self.delay = delay
         self.predicted = max(0, self.predicted - n)
         self._is_news = False
+
+
+def _same(values: Any, others: Any) -> bool:
+    """Return whether rows are equal: dicts, or the numbers made from them."""
+    try:
+        return values is others or bool(values == others)
+    except ValueError:  # of arrays among the values
+        return False

@@ -209,6 +209,7 @@ class KernelModel(Beginner):
         """Return the score of a dict (a matrix for several outputs), or None before any label."""
         engine = self._engine
         if engine is None:
+            self._late.predict_one(x)
             return None
         if self._engine_width != self._index.width or self._first_rows is not None:
             engine = self._fitted_engine()
@@ -217,12 +218,12 @@ class KernelModel(Beginner):
         return engine.one_row(row)
 
     def _score_many(self, X: Any) -> Matrix | None:
+        self._late.predict_many(len(X))
         if self._engine is None:
             return None
         engine = self._fitted_engine()
         known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
         columns = {name: numbers_of(X, place, name) for place, name in known}
-        self._late.predict_many(len(X))
         return np.asarray(engine.predict(self._matrix(columns, len(X)), ahead=True))
 
     # ---- about the model ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from forks.files import ModelFileError, encode, remove_temporary
 CHECKPOINT = "checkpoint.forks"
 WINDOW = 1000  # rounds of the recent mistake rate
 _CURVE = ("rows", "rate", "recent")
+_TOP = 10  # features whose relevance is recorded
 
 
 class StreamLabelError(UnknownLabelError):
@@ -62,12 +63,16 @@ class Finished:
     curve : dict of arrays
         "rows", "rate" and "recent" of every record: mistake rates, or for a regressor the root
         mean squared error and the mean absolute error.
+    relevance : dict of arrays
+        By the number of a feature: its relevance at every record, 0 where it was not among the
+        first ten. Those that mattered most come first; empty for learners that do not know it.
     """
 
     model: Any
     rows: int
     figures: dict[str, Any]
     curve: dict[str, np.ndarray]
+    relevance: dict[int, np.ndarray] = field(default_factory=dict)
 
 
 def learn(
@@ -136,7 +141,8 @@ def learn(
         )
         session.play(stream)
     curve = dict(zip(_CURVE, session.curve_array().T, strict=True))
-    return Finished(session.player.model, session.player.rounds, session.figures(), curve)
+    player, relevance = session.player, _by_feature(session.relevance)
+    return Finished(player.model, player.rounds, session.figures(), curve, relevance)
 
 
 class _Session:
@@ -156,6 +162,7 @@ class _Session:
         self.recorded = 0  # rows at the last record
         self.saved = 0  # rows at the last checkpoint
         self.curve: list[tuple[float, ...]] = []
+        self.relevance: list[list[float]] = []  # of each record: numbers of features, then values
 
     # ---- checkpoints -------------------------------------------------------------------------
 
@@ -187,6 +194,7 @@ class _Session:
             raise ValueError(f"{path} is of a run with another {', '.join(which)}")
         self.saved, self.recorded = int(run["rows"]), int(run["recorded"])
         self.curve = [tuple(point) for point in saved.arrays["curve"].tolist()]
+        self.relevance = saved.arrays["relevance"].tolist()
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
         self.player.resume(self.saved, saved.arrays)
         return int(run["predictions"]), int(run["metrics"])
@@ -206,7 +214,10 @@ class _Session:
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
         }
-        arrays = {"curve": self.curve_array(), **self.player.tally.arrays()}
+        width = len(self.relevance[0]) if self.relevance else 0
+        relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
+        counted = self.player.tally.arrays()
+        arrays = {"curve": self.curve_array(), "relevance": relevance, **counted}
         save(self.folder / CHECKPOINT, self.player.model, {"run": run}, arrays)
 
     def curve_array(self) -> np.ndarray:
@@ -280,8 +291,29 @@ class _Session:
         point = list(figures.values())
         two = point[2:4] if "mistakes" in figures else point[1:3]
         self.curve.append((float(self.recorded), *(math.nan if v is None else v for v in two)))
+        self.relevance.append(_most_relevant(self.player.model))
         if self.on_record is not None:
             self.on_record(figures)
+
+
+def _most_relevant(model: Any) -> list[float]:
+    """Return the numbers of the features that matter most now, and then their relevance."""
+    if not hasattr(model.learner_, "feature_relevance"):
+        return []
+    width = min(_TOP, model.n_features_in_)
+    relevance = getattr(model, "feature_relevance_", np.zeros(model.n_features_in_))
+    top = np.argsort(-relevance, kind="stable")[:width]
+    return [*top.tolist(), *relevance[top].tolist()]
+
+
+def _by_feature(records: list[list[float]]) -> dict[int, np.ndarray]:
+    """Return the relevance of features at every record, those that mattered most first."""
+    found: dict[int, np.ndarray] = {}
+    for i, record in enumerate(records):
+        half = len(record) // 2
+        for feature, value in zip(map(int, record[:half]), record[half:], strict=True):
+            found.setdefault(feature, np.zeros(len(records)))[i] = value
+    return dict(sorted(found.items(), key=lambda item: -item[1].sum()))
 
 
 def _or_none(value: Any) -> Any:
