@@ -457,7 +457,7 @@ def test_a_learner_that_is_none(face, learner):
         ({"name": "nogd", "kernel": "linear", "bandwidth": 2.0}, "bandwidth.*'linear'"),
         ({"name": "nogd", "kernel": Gaussian(1.0), "bandwidth": 2.0}, "bandwidth.*Gaussian"),
         ({"name": "nogd", "bandwidth": "mean"}, "bandwidth.*'mean'"),
-        ({"name": "adaptive", "rank": 5}, "Adaptive has no 'rank'"),
+        ({"name": "adaptive", "rank": 5}, "the adaptive learner has no 'rank'"),
     ],
     ids=str,
 )
