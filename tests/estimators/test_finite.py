@@ -215,6 +215,7 @@ def test_contradictions():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.filterwarnings("ignore::forks.LabelRunsWarning")
 def test_one_class_for_a_long_time(loss):
     rows = RNG.normal(size=(5000, WIDTH))
     y = (np.arange(5000) >= 4500).astype(int)

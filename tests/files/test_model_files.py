@@ -207,7 +207,7 @@ def test_the_header_tells_what_the_file_is(tmp_path):
     assert header["estimator"] == "OnlineKernelClassifier"
     assert header["parameters"]["learner"] == "adaptive"
     assert header["parameters"]["random_state"] == 7
-    assert header["fitted"]["engine_"]["learner"]["kind"] == "Adaptive"
+    assert header["fitted"]["engine_"]["learner"]["kind"] == "OverTime"
     assert header["fitted"]["engine_"]["rounds"] == 60
     assert header["fitted"]["_labels"]["values"] == [-1, 1]
 

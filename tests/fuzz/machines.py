@@ -297,9 +297,7 @@ class Machine(RuleBasedStateMachine):
         scores = self.model.score_then_learn(ahead, formed, y, sample_weight=weights)
         expected = []
         for i in range(len(y)):
-            expected.append(
-                getattr(self.shadow, "decision_function", self.shadow.predict)(ahead[i : i + 1])
-            )
+            expected.append(self.shadow.score_ahead(ahead[i : i + 1]))
             rows = sparse.csr_matrix(X) if sparse.issparse(formed) else X
             part = slice(i, i + 1)
             self.shadow.partial_fit(rows[part], y[part], sample_weight=_part(weights, part))

@@ -14,7 +14,7 @@ _ROOM = 64
 _FLOOR = 1e-3  # of a relevance, in ratios
 
 
-class Line(NamedTuple):
+class HistoryLine(NamedTuple):
     """Columns of a line."""
 
     round: int
@@ -27,14 +27,14 @@ class Line(NamedTuple):
     shift: int  # by so many standard deviations
 
 
-LINE = Line(*range(len(Line._fields)))
+LINE = HistoryLine(*range(len(HistoryLine._fields)))
 
 
 class History(NamedTuple):
     """The last lines."""
 
     written: Annotated[Counter, 2]  # how many lines so far; place of the leader
-    lines: Annotated[Matrix, _ROOM, len(Line._fields)]
+    lines: Annotated[Matrix, _ROOM, len(HistoryLine._fields)]
 
 
 def history_limits(history: History, experts: int) -> list[Limit]:

@@ -127,7 +127,7 @@ def play(case: Case, n: int, middle: int) -> tuple[dict[int, float], int, float]
     rng = np.random.default_rng(SEED)
     clean, truth, _ = rows_of(case, _CLEAN, rng, noise=False)
     kind = OnlineKernelRegressor if case.regression else OnlineKernelClassifier
-    player = player_for(case.name, kind({"name": "adaptive", **case.parameters}))
+    player = player_for(case.name, kind({"name": "adaptive", **case.parameters}, effort="fast"))
     looks = {middle << k for k in range(n.bit_length())} | {n}
     chunk = min(_CHUNK, middle)
     errors = {}
