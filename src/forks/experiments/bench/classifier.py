@@ -1,13 +1,11 @@
-"""The default classifier, by effort, against random features.
+"""The default classifier against random features.
 
 A pass over cod-rna and over spambase, rows in random order, nothing tuned. scikit-learn:
 `RBFSampler(400)` and `SGDClassifier`, in batches of 100, on features as they are, which costs it
-mistakes and no time. The longest pause is that of a single row among 12,000 of 50 features, the
-second time that they are played; the size is that of the state for rows of 20.
+mistakes and no time.
 """
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -16,33 +14,22 @@ from forks.evaluate import is_mistake
 from forks.experiments.bench._data import SEED, Stream, a_pass, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import random_features
-from forks.experiments.bench._timing import Contender, best_times, timed
-from forks.streams import changing
+from forks.experiments.bench._timing import best_times
 
-_SKLEARN = "scikit-learn"
-_EFFORTS = ("fast", "balanced", "best")
-_GOALS = {"cod-rna": {"fast": 0.3, "balanced": 1.0}, "spambase": {"fast": 0.3, "balanced": 1.5}}
+_OURS, _SKLEARN = "OnlineKernelClassifier()", "scikit-learn"
 
 
-def measure(rows: int = 59_535, repeats: int = 5, pause_rows: int = 12_000) -> Iterator[Number]:
+def measure(rows: int = 59_535, repeats: int = 7) -> Iterator[Number]:
     """Time whole passes, each row predicted before it is learned, fits and all."""
     for name in ("cod-rna", "spambase"):
         yield from _against(name, shuffled(name).first(rows), repeats)
-    for effort in _EFFORTS:
-        goal = 20.0 if effort == "balanced" else None
-        title = f"{effort}: longest pause of a row, d = 50"
-        pause = min(_longest_pause(effort, pause_rows) for _ in range(2))
-        yield Number(title, 1e3 * pause, "ms", {"rows": pause_rows}, at_most=goal)
-        model = OnlineKernelClassifier(effort=effort)
-        model.partial_fit(np.zeros((1, 20)), [0], classes=[0, 1])
-        goal = 4.0 if effort == "balanced" else None
-        megabytes = model.engine_.state_bytes / 1e6
-        yield Number(f"{effort}: size of the state, d = 20", megabytes, "MB", at_most=goal)
 
 
 def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
-    contenders = {effort: _pass_of(effort, stream) for effort in _EFFORTS}
-    contenders[_SKLEARN] = lambda: random_features(stream, 400)
+    contenders = {
+        _OURS: lambda: a_pass(OnlineKernelClassifier(random_state=SEED), stream),
+        _SKLEARN: lambda: random_features(stream, 400),
+    }
     times = best_times(contenders, repeats)
     settings = {"data": name, "n_rows": len(stream.y)}
     for contender, one in times.items():
@@ -50,25 +37,9 @@ def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
         mistakes = 100.0 * float(np.mean(is_mistake(one.result, stream.y)))
         yield Number(contender, per_row, "µs per row", settings, column=f"{name}, time")
         yield Number(contender, mistakes, "%", settings, column=f"{name}, mistakes")
-    for effort in _EFFORTS:
-        title = f"{name}: time with effort {effort}, over that of scikit-learn"
-        ratio = times[effort].seconds / times[_SKLEARN].seconds
-        yield Number(title, ratio, settings=settings, at_most=_GOALS[name].get(effort))
+    title = f"{name}: time of {_OURS} over that of scikit-learn"
+    ratio = times[_OURS].seconds / times[_SKLEARN].seconds
+    yield Number(title, ratio, settings=settings, at_most=0.3)
 
 
-def _pass_of(effort: str, stream: Stream) -> Contender:
-    return lambda: a_pass(OnlineKernelClassifier(effort=effort, random_state=SEED), stream)
-
-
-def _longest_pause(effort: str, rows: int) -> float:
-    X, y = changing("noise-45", rows, SEED)
-    model = OnlineKernelClassifier(effort=effort).partial_fit(X[:1], y[:1], classes=[0, 1])
-    targets = 2.0 * y[:, None] - 1.0
-    longest = 0.0
-    for t in range(1, rows):
-        one = timed(partial(model.engine_.learn, X[t : t + 1], targets[t : t + 1]))
-        longest = max(longest, one.seconds)
-    return longest
-
-
-PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3, "pause_rows": 2_000})
+PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3})
