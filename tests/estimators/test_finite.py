@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from small_streams import SMALL, counts, scores_of
 
+import forks
 from forks import (
     FORKSClassifier,
     FORKSRegressor,
@@ -215,13 +216,13 @@ def test_contradictions():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
-@pytest.mark.filterwarnings("ignore::forks.LabelRunsWarning")
 def test_one_class_for_a_long_time(loss):
     rows = RNG.normal(size=(5000, WIDTH))
     y = (np.arange(5000) >= 4500).astype(int)
     rows[4500:] += 6.0
     model = FORKSClassifier(**SMALL, loss=loss)
-    scores = model.prequential(rows, y, classes=[0, 1])
+    with pytest.warns(forks.LabelRunsWarning):
+        scores = model.prequential(rows, y, classes=[0, 1])
     assert np.isfinite(scores).all()
     assert (scores[100:4500] < 0).mean() > 0.9
     assert model.predict(rows[4500:]).any()
