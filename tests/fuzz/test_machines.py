@@ -31,7 +31,7 @@ def test_the_machine_notices_a_state_that_is_lost(monkeypatch):
     restored = Engine.restored.__func__
 
     def forgetful(cls, learner, n_features, n_outputs, memory, *past):
-        memory.floats[-8:] = 0.0
+        memory.floats[: len(memory.floats) // 2] = 0.0  # the rest may be of places not taken
         return restored(cls, learner, n_features, n_outputs, memory, *past)
 
     class One(Machine):
