@@ -63,7 +63,8 @@ class Modelling:
         str | None, text_option("A,B,...", "All labels. [default: those of the first chunk]")
     ] = None
     learner: Annotated[
-        str | None, text_option("NAME", "Any that `forks compare` has. [default: Adaptive]")
+        str | None,
+        text_option("NAME", "Any that `forks compare` has. [default: adaptive, see --effort]"),
     ] = None
     effort: Annotated[
         Effort | None,

@@ -14,7 +14,7 @@ from forks.experiments.bench._part import Number, Part
 from forks.learners import Adaptive
 from forks.streams import drift_rows, drifting
 
-_OURS = "OnlineKernelClassifier()"
+_OURS = 'OnlineKernelClassifier(effort="fast")'
 _WINDOW = 500  # rows
 _BEFORE = 4_000  # rows before a change, for the old level
 

@@ -42,7 +42,7 @@ def measure(
     before, events = _made_up(_BEFORE), _made_up(made_up_events)
     for name, learner, goal in (
         (f"d = {_WIDTH}, {_LANDMARKS} landmarks", small, 15.0),
-        (f"d = {_WIDTH}, the default, {Adaptive().buffer} landmarks", Adaptive(), None),
+        (f"d = {_WIDTH}, a single machine, {Adaptive().buffer} landmarks", Adaptive(), None),
     ):
         model = KernelClassifier(learner)
         _play(model, before)
