@@ -4,6 +4,7 @@ import numpy as np
 
 from forks import oracles
 from forks.engine import one_thread
+from forks.kernels import Gaussian
 from forks_against_oracle import oracle_kernel, oracle_loss
 
 
@@ -29,6 +30,8 @@ def oracle_for(learner, n_features, n_outputs=1):
     def make(place, **options):
         return machine_oracle(learner.long if place < 2 else learner.learner, n_outputs, **options)
 
+    machine = learner.learner
+    usual = repr(machine.kernel) == repr(Gaussian()) and machine.bandwidth == "median"
     return oracles.OverTimeOracle(
         n_features,
         n_outputs,
@@ -38,6 +41,7 @@ def oracle_for(learner, n_features, n_outputs=1):
         relevance=learner.relevance,
         restart=learner.restart,
         repeat=learner.repeat,
+        may_change_kernel=usual,
     )
 
 

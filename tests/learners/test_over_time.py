@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks import OnlineKernelClassifier, OnlineKernelRegressor, oracles
 from forks import load as load_model
 from forks.engine import Engine
-from forks.kernels import Gaussian
-from forks.learners import FORKS, KOGD, NOGD, Machine, OverTime, Projectron
+from forks.kernels import Gaussian, Laplacian
+from forks.learners import FORKS, KOGD, NOGD, Machine, OverTime, Projectron, starting
 from forks.learners.mixture import CATCHING_UP, COUNT, EMPTY, LIVE
 from forks.losses import SquaredError, SquaredHinge
 from forks.parts.experts import NEXT, SETTLED
@@ -106,6 +106,28 @@ def test_choices_match_the_oracle(choices):
     scores = engine_for(learner, X.shape[1]).learn(X, Y)
     np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-6)
     assert len(oracle.events) >= 2
+
+
+def test_a_laplacian_challenger_matches_the_oracle(monkeypatch):
+    """Which usually comes second, after 3,000 rows."""
+    for module in (starting, oracles.over_time):
+        monkeypatch.setattr(module, "CHOICES", module.CHOICES[1:])
+    X, Y = stream("two classes", TURN)
+    truth, oracle = oracle_run(CLASSES, X, Y)
+    engine = engine_for(CLASSES, X.shape[1])
+    np.testing.assert_allclose(engine.learn(X, Y), truth, rtol=1e-6, atol=1e-6)
+    challenger = oracle.places[1].machine
+    assert challenger.choices["laplacian"]
+    assert challenger.map is not None
+    assert oracle.weights[0][-3] > 0.0
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian()])
+def test_a_kernel_that_was_chosen_stays(kernel):
+    machine = replace(SMALL, kernel=kernel)
+    learner = replace(CLASSES, learner=machine, long=machine)
+    assert CLASSES._may_change_kernel
+    assert not learner._may_change_kernel
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 0.005])

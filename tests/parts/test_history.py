@@ -75,7 +75,7 @@ def test_differences_name_the_feature_that_matters_now_and_the_one_that_has_move
     X = rng.normal(size=(200, 4)) * [1.0, 10.0, 0.1, 5.0]
     points = Points(np.zeros((4, 200)), np.zeros((2, 200)))
     scale = Scale(*(np.zeros(4) for _ in range(3)), np.zeros(1))
-    map = LandmarkMap(np.array([0, 4, 0, 0]), np.zeros(1), np.ones(1), np.ones(4), scale, points)
+    map = LandmarkMap(np.array([0, 4, 0, 0, 0]), np.zeros(1), np.ones(1), np.ones(4), scale, points)
     fit_map(map, Gaussian(), X, np.ones(200), True, True)
     moved = X.copy()
     moved[:, 2] += 0.3
@@ -93,7 +93,7 @@ def test_differences_of_constant_and_of_huge_features_are_finite():
     X = np.column_stack([np.full(50, 2.0), np.linspace(0.0, 1e300, 50)])
     points = Points(np.zeros((2, 56)), np.zeros((2, 56)))
     scale = Scale(*(np.zeros(2) for _ in range(3)), np.zeros(1))
-    map = LandmarkMap(np.array([0, 2, 0, 0]), np.zeros(1), np.ones(1), np.ones(2), scale, points)
+    map = LandmarkMap(np.array([0, 2, 0, 0, 0]), np.zeros(1), np.ones(1), np.ones(2), scale, points)
     fit_map(map, Gaussian(), X, np.ones(50), True, True)
     for rows in (X, X + 1.0, -X):
         assert np.isfinite(differences(map, np.array([0.0, 1.4]), rows)).all()

@@ -9,6 +9,9 @@ from forks.engine import Points, entry, rows_from, take
 from forks.features.scaling import Scale
 from forks.kernels import Gaussian, Polynomial
 from forks.parts.landmarks import (
+    GIVEN,
+    LAPLACIAN,
+    SHAPE,
     LandmarkMap,
     extend_scale,
     fit_map,
@@ -33,7 +36,7 @@ def new(d, capacity, linear=True):
     room = -(-capacity // 8) * 8
     scale = Scale(*(np.zeros(d) for _ in range(3)), np.zeros(1))
     points = Points(np.zeros((d, room)), np.zeros((2, room)))
-    sizes = np.array([0, d if linear else 0, 0, 0])
+    sizes = np.array([0, d if linear else 0, 0, 0, GIVEN])
     return LandmarkMap(sizes, np.zeros(1), np.ones(1), np.ones(d), scale, points)
 
 
@@ -46,18 +49,20 @@ def fitted(
     linear=True,
     relevance=None,
     width=1.0,
+    laplacian=False,
 ):
     """Return the map, what it says of its rows, and whether all was finite."""
     map = new(X.shape[1], len(X), linear)
     map.relevance[:] = 1.0 if relevance is None else relevance
     map.width[0] = width
+    map.sizes[SHAPE] = LAPLACIAN if laplacian else GIVEN
     weights = np.ones(len(X)) if weights is None else weights
     return (map, *fit_map(map, kernel, X, weights, scaled, median))
 
 
 def psi_of(map, X, kernel=GAUSSIAN):
     """Return psi of the rows, over old numbers that must not shine through."""
-    m, _, width, _ = map.sizes
+    m, _, width = map.sizes[:3]
     n, d = X.shape
     out = np.full((n, -(-(max(width, m) + 1) // 8) * 8 + 8), np.nan)
     _write_all.over()(kernel, map, rows_from(X), np.full(-(-d // 8) * 8, np.nan), out)
@@ -91,6 +96,8 @@ def stream(n, d=4, seed=0, zeros=0.6, shift=0.0):
         {"linear": False},
         {"relevance": RELEVANCE},
         {"width": 0.6},
+        {"laplacian": True, "relevance": RELEVANCE},
+        {"laplacian": True, "median": False},
     ],
     ids=lambda choices: "".join(choices),
 )
@@ -176,7 +183,7 @@ def test_rows_that_repeat_are_one_landmark():
 def test_rows_without_a_kernel_value_leave_the_linear_part_and_the_bias():
     map, rows, finite = fitted(np.zeros((20, 3)), Polynomial(1, 1.0, 0.0), scaled=False)
     assert finite
-    np.testing.assert_array_equal(map.sizes, [0, 3, 3, 0])
+    np.testing.assert_array_equal(map.sizes, [0, 3, 3, 0, GIVEN])
     np.testing.assert_array_equal(rows.F, [[0.0, 0.0, 0.0, 1.0]] * 20)
     assert landmark_factor(map, Polynomial(1, 1.0, 0.0)).shape == (0, 0)
 
@@ -194,6 +201,14 @@ def test_distances_are_in_units_of_their_median():
     X = stream(30, zeros=0.0)
     assert divisor_of(X) == pytest.approx(oracles.median_distance(X))
     assert divisor_of(1e6 + X) == pytest.approx(oracles.median_distance(1e6 + X), rel=1e-4)
+
+
+def test_sums_of_differences_are_in_units_of_1_4_medians():
+    X = np.array([[0.0, 0.0], [1.0, 2.0], [4.0, -4.0]])  # sums 3, 8 and 9
+    map, _, _ = fitted(X, scaled=False, laplacian=True)
+    np.testing.assert_allclose(sorted(landmarks_of(map).ravel()), np.sort(X.ravel()) / (1.4 * 8.0))
+    K = np.exp(-np.array([[0.0, 3.0, 8.0], [3.0, 0.0, 9.0], [8.0, 9.0, 0.0]]) / (1.4 * 8.0))
+    np.testing.assert_allclose(psi_of(map, X)[:, :3], K[:, chosen(map, X / (1.4 * 8.0))])
 
 
 def test_of_their_mean_where_most_rows_are_alike_and_of_one_where_all_are():
@@ -244,7 +259,7 @@ def widened(map, d):
         ours[: len(theirs)] = theirs
     wide.points.columns[:n_before], wide.points.norms[:] = map.points.columns, map.points.norms
     wide.factor[:] = map.factor
-    wide.sizes[:] = m, d, m + d, map.sizes[3]
+    wide.sizes[:] = m, d, m + d, *map.sizes[3:]
     return wide
 
 

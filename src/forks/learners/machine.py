@@ -15,8 +15,8 @@ standard deviation 1 (`parts.targets`).
 round learn. After the buffer there is an event each time the number of rounds has doubled, which
 brings the tolerance of the gate and the prior up to date.
 
-**What it may be given.** A relevance for each feature, a rate of forgetting, and factors of the
-kernel's width and of the prior, before its first row (`adopt`).
+**What it may be given** before its first row (`adopt`): a relevance for each feature, a rate of
+forgetting, factors of the kernel's width and of the prior, a Laplacian kernel in place of its own.
 
 **Overflow.** A step that would not be finite is left out; after `most_refused` of
 them since the last fit the learner starts anew from the rows that it keeps. Both are counted as
@@ -54,7 +54,7 @@ from forks.parts import gate as gates
 from forks.parts import landmarks, newton, prior, ring, start, targets
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gate import RESIDUAL, Gate, GateRule
-from forks.parts.landmarks import LINEAR, WIDTH, LandmarkMap, MappedRows, whole_blocks
+from forks.parts.landmarks import GIVEN, LINEAR, SHAPE, WIDTH, LandmarkMap, MappedRows, whole_blocks
 from forks.parts.targets import SPREAD, Targets
 
 START, PRIOR = start.StartRule(), prior.PriorRule()
@@ -188,14 +188,17 @@ class Machine(Learner):
         forgetting: float = 0.0,
         width: float = 1.0,
         prior: float = 1.0,
+        shape: int = GIVEN,
     ) -> None:
         """Set what a new machine, which has seen no row, does not find out by itself.
 
-        `width` and `prior` are factors of what the kernel's width and alpha usually are. Early fits
-        are left out if as many `rows` as the buffer takes are there to be learned.
+        `width` and `prior` are factors of what the kernel's width and alpha usually are, `shape`
+        is one of `parts.landmarks`. Early fits are left out if as many `rows` as the buffer takes
+        are there to be learned.
         """
         view.map.relevance[:] = relevance
         view.map.width[0] = width
+        view.map.sizes[SHAPE] = shape
         view.alpha[1] = prior
         view.forgetting[0] = forgetting
         if rows >= self.buffer:

@@ -26,13 +26,14 @@ from forks.parts import watch as watching
 from forks.parts.calibration import Calibration, calibrate, write_calibrated, write_log_odds
 from forks.parts.conformal import Conformal, ConformalRule, observe_class, observe_residual
 from forks.parts.expansion import finite_or_zero, is_wrong
-from forks.parts.experts import NEXT, SETTLED, Experts, ExpertsRule
+from forks.parts.experts import BASE, LAST, NEXT, PAIR, SETTLED, Experts, ExpertsRule
 from forks.parts.history import History, follow_leader
 from forks.parts.persistence import Persistence, PersistenceRule
 from forks.parts.watch import PageRule
 
 EXPERT, MANAGE = 1, 2  # events: one of an expert, and a start that is due
 EMPTY, CATCHING_UP, LIVE = range(3)  # what `status` holds
+LONG = 2  # places for the champion and the challenger, the first ones
 
 
 class OverTimeCount(NamedTuple):
@@ -79,7 +80,7 @@ class OverTimeState(NamedTuple):
 
     counts: Annotated[Counter, len(OverTimeCount._fields)]
     places: Places
-    experts: Annotated[Experts, "experts = experts + 2"]
+    experts: Annotated[Experts, "experts = experts + 3"]
     calibration: Annotated[Calibration, "scorers = 2"]  # of the mixtures for both questions
     conformal: Annotated[Conformal, "kinds = 2"]  # for both questions
     persistence: Annotated[Persistence, "size = window"]
@@ -111,8 +112,8 @@ class OverTimeRule(NamedTuple):
 class OverTimeWork(NamedTuple):
     """Scratch."""
 
-    answers: Annotated[Matrix, "experts + 2", "outputs"]
-    p: Annotated[Matrix, "experts + 2", "outputs"]
+    answers: Annotated[Matrix, "experts + 3", "outputs"]
+    p: Annotated[Matrix, "experts + 3", "outputs"]
     mixed: Annotated[Vector, "outputs"]  # what the mixture says
     f: Annotated[Vector, "outputs"]  # that as scores to be calibrated
     q: Annotated[Vector, "outputs"]  # calibrated
@@ -133,8 +134,8 @@ def _score(rule, state, work, x, out):
             scratch = workspace(rule.learner, expert, work.expert)
             score(rule.learner, expert, scratch, x, work.answers[e])
     known = state.counts[COUNT.rounds] - 1
-    lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[n])
-    lasting.write_base(rule.persistence, state.persistence, work.answers[n + 1])
+    lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[LAST])
+    lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
     leans = rule.repeat and question == NEXT
     line = state.calibration.lines[question]
@@ -216,11 +217,12 @@ def _play_expert(rule, floats, ints, scratch, x, y, weight, out):
 def _mix_and_weigh(rule, state, work, x, y, weight, out):
     """Answer for the next row, then learn which expert to believe."""
     counts, experts = state.counts, state.experts
-    t, n = counts[COUNT.rounds], state.places.status.shape[0]
+    t = counts[COUNT.rounds]
     known = t - 1 - counts[COUNT.delay]
-    lasting.write_last(rule.persistence, state.persistence, state.ring, known, experts.answers[n])
-    lasting.write_base(rule.persistence, state.persistence, experts.answers[n + 1])
-    weighing.write_predictions(rule.experts, experts, experts.answers, work.p)
+    answers = experts.answers
+    lasting.write_last(rule.persistence, state.persistence, state.ring, known, answers[LAST])
+    lasting.write_base(rule.persistence, state.persistence, answers[BASE])
+    weighing.write_predictions(rule.experts, experts, answers, work.p)
     for question in range(1, -1, -1):  # that of the next row last, whose answer is given
         leans = rule.repeat and question == NEXT
         weights, line = experts.weights[question], state.calibration.lines[question]
@@ -259,10 +261,14 @@ def _dismiss(chance, least, places, experts, t):
         settled = e if weights[SETTLED, e] > weights[SETTLED, settled] else settled
     for e in range(n):
         old = places.status[e] == LIVE and t - places.born[e] > chance
-        useless = max(weights[NEXT, e], weights[SETTLED, e]) < least
-        if old and useless and e not in (best, settled):
+        worth = max(weights[NEXT, e], weights[SETTLED, e])
+        if e < LONG:
+            worth = max(worth, weights[NEXT, PAIR], weights[SETTLED, PAIR])
+        if old and worth < least and e not in (best, settled):
             places.status[e] = EMPTY
             weighing.leave(experts, e)
+            if e < LONG:
+                weighing.leave(experts, PAIR)
 
 
 @njit
@@ -303,4 +309,6 @@ def _catch_up(rule, counts, places, memories, experts, ring, work):
                 places.status[e] = LIVE
                 settled = places.tracks[e] == 0
                 weighing.enter(experts, e, places.entry[e], settled)
+                if e < LONG and places.status[LONG - 1 - e] == LIVE:
+                    weighing.enter(experts, PAIR, 1.0, settled)
     return True

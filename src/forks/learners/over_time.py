@@ -6,7 +6,8 @@ not known. So there are several, each on a map of its own made from recent rows:
 
 - two *long* ones, a champion and a challenger. After 1,000 rounds, and each time that their number
   has tripled, the loser makes room for a new challenger, started on as many rows as are kept, with
-  another width of the kernel and another prior in turn;
+  another width of the kernel and another prior in turn, and with a Laplacian kernel in place of a
+  Gaussian one every other time. The mean of the two has a say of its own;
 - *recent* ones, started in turn on the last 250 rows, which forget at the rate 1 / 200; on the last
   500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once with a kernel so wide
   that they are almost linear. A new one takes the place of the one of least weight;
@@ -55,11 +56,12 @@ from forks.learners.mixture import (
     COUNT,
     EMPTY,
     LIVE,
+    LONG,
     OverTimeRule,
     OverTimeState,
     OverTimeWork,
 )
-from forks.learners.starting import FIRST, LONG, PAGE, RELEVANCE, Starting
+from forks.learners.starting import FIRST, PAGE, RELEVANCE, Starting
 from forks.parts import experts as weighing
 from forks.parts import history as histories
 from forks.parts import persistence as lasting
@@ -68,10 +70,9 @@ from forks.parts import watch as watching
 from forks.parts.calibration import begin_line, calibration_limits
 from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
 from forks.parts.conformal import interval as conformal_interval
-from forks.parts.experts import NEXT, SETTLED, ExpertsRule
+from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
 
-LAST, BASE = -2, -1  # places of the answers that are not those of learners
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
 SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
 

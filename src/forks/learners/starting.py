@@ -17,6 +17,7 @@ from forks.engine import (
     Memory,
     Vector,
 )
+from forks.kernels import Gaussian
 from forks.learners.machine import SMALLEST_BUFFER, Machine
 from forks.learners.mixture import (
     CATCHING_UP,
@@ -24,6 +25,7 @@ from forks.learners.mixture import (
     EMPTY,
     EXPERT,
     LIVE,
+    LONG,
     OverTimeState,
 )
 from forks.parts import history as histories
@@ -31,9 +33,9 @@ from forks.parts import relevance as relevances
 from forks.parts import ring as rings
 from forks.parts import watch as watching
 from forks.parts.calibration import begin_line
-from forks.parts.experts import NEXT, SETTLED
+from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
-from forks.parts.landmarks import WIDTH
+from forks.parts.landmarks import GIVEN, LAPLACIAN, WIDTH
 from forks.parts.relevance import RelevanceRule
 from forks.parts.watch import PageRule
 
@@ -48,6 +50,7 @@ class Start(NamedTuple):
     entry: float = math.exp(-4.0)
     width: float = 1.0  # of the kernel, and
     prior: float = 1.0  # factor of alpha, in units of what they usually are
+    shape: int = GIVEN  # of the kernel
 
 
 KINDS = (
@@ -56,13 +59,17 @@ KINDS = (
     Start(1000, 0.001),
     Start(1000, 0.001, width=20.0, prior=4.0),  # whose functions are almost linear
 )
-CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # width and prior of challengers
+CHOICES = (  # width, prior and shape of challengers
+    (1.0, 0.25, GIVEN),
+    (0.6, 1.0, LAPLACIAN),
+    (1.0, 1.0, GIVEN),
+    (1.6, 0.25, LAPLACIAN),
+)
 SEARCH_ROUNDS = 2
 MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
 CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
 FIRST, LONGEST, WORTH = 250, 8000, 0.05
-LONG = 2  # places for the champion and the challenger, the first ones
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
 
@@ -78,6 +85,14 @@ class Starting(Learner):
     @cached_property
     def _rule(self) -> Any:
         return self.rule()
+
+    @property
+    def _may_change_kernel(self) -> bool:
+        """Whether kernel and bandwidth are the usual ones, and nobody has chosen them."""
+        learner = self.learner
+        if not (isinstance(learner, Machine) and isinstance(learner.kernel, Gaussian)):
+            return False
+        return learner.kernel == Gaussian() and learner.bandwidth == "median"
 
     def _learner(self, e: int) -> Learner:
         """Return the configuration of the expert in place e."""
@@ -134,8 +149,9 @@ class Starting(Learner):
             counts[COUNT.period] = FIRST
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
-            width, factor = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
-            how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor)
+            width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
+            shape = shape if self._may_change_kernel else GIVEN
+            how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor, shape=shape)
             counts[COUNT.challenges] += 1
             self._start(view, self._loser(view), how, CHALLENGE)
             counts[COUNT.challenge] = 3 * rounds
@@ -186,11 +202,13 @@ class Starting(Learner):
             relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
             self._write_start(view, e, how, kind, relevance)
             rows = min(how.rows, rounds)
-            learner.adopt(
-                learner.view(memory), relevance, rows, how.forgetting, how.width, how.prior
-            )
+            choice = (how.width, how.prior, how.shape)
+            learner.adopt(learner.view(memory), relevance, rows, how.forgetting, *choice)
         self._put(view, e, memory)
         weights = view.experts.weights
+        if e < LONG:  # what the two are worth together is the other's
+            weights[:, LONG - 1 - e] += weights[:, PAIR]
+            weights[:, PAIR] = 0.0
         weights[:, e] = 0.0
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
         self._begin_line(view, e)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from forks.oracles.kernels import Kernel, Matrix, Vector
+from forks.oracles.kernels import laplacian as laplacian_kernel
 from forks.oracles.scaling import PlainScale
 
 DEPENDENT = 1e-8  # share of the largest k(x, x): what a row has beyond the landmarks
@@ -17,7 +18,8 @@ class Landmarks:
     Scaled features are multiplied by their `relevance`, if there is one. c is `width` times the
     median distance of the rows that it is made from, and the landmarks z are those of them, divided
     by c, that the others depend on. L is the Cholesky factor of their kernel matrix: phi, with L^-1
-    times the kernel values, has the identity as its prior.
+    times the kernel values, has the identity as its prior. With `laplacian` the kernel is
+    exp(-|x - z|_1), and c is 1.4 median sums of absolute differences.
     """
 
     def __init__(
@@ -30,13 +32,16 @@ class Landmarks:
         linear: bool = True,
         relevance: Vector | None = None,
         width: float = 1.0,
+        laplacian: bool = False,
     ):
-        self.kernel, self.n_features = kernel, X.shape[1]
+        self.kernel = laplacian_kernel(1.0) if laplacian else kernel
+        kernel, self.n_features = self.kernel, X.shape[1]
         self.linear = linear and self.n_features <= WIDEST
         self.relevance = np.ones(self.n_features) if relevance is None else relevance
         self.scale: Callable[[Matrix], Matrix] = PlainScale(X) if scaled else lambda X: X
         Z = self.scale(X) * self.relevance
-        self.divisor = width * (median_distance(Z) if median else 1.0)
+        usual = 1.4 * median_sum(Z) if laplacian else median_distance(Z)
+        self.divisor = width * (usual if median else 1.0)
         K = kernel(Z / self.divisor, Z / self.divisor)
         self.chosen = independent_rows(K, DEPENDENT)
         self.rows = Z[self.chosen] / self.divisor
@@ -72,3 +77,9 @@ def median_distance(Z: Matrix) -> float:
     """Root of the median squared distance; of the mean one if most rows are alike."""
     squares = [np.sum((a - b) ** 2) for i, a in enumerate(Z) for b in Z[:i]]
     return float(np.sqrt(np.median(squares)) or np.sqrt(np.mean(squares)) or 1.0)
+
+
+def median_sum(Z: Matrix) -> float:
+    """Return the median of the sums of absolute differences; their mean if most rows are alike."""
+    sums = [np.sum(np.abs(a - b)) for i, a in enumerate(Z) for b in Z[:i]]
+    return float(np.median(sums) or np.mean(sums) or 1.0)

@@ -36,7 +36,9 @@ KINDS = (
     (1000, 0.001, 1.0, 1.0),
     (1000, 0.001, 20.0, 4.0),
 )
-CHOICES = ((1.0, 0.25), (0.6, 1.0), (1.0, 1.0), (1.6, 0.25))  # challengers: width, prior
+# Challengers: width, prior, and whether the kernel is Laplacian, in place of a Gaussian one.
+CHOICES = ((1.0, 0.25, False), (0.6, 1.0, True), (1.0, 1.0, False), (1.6, 0.25, True))
+PAIR = -3  # the weight of the mean of the first two
 ENTRY = np.exp(-4.0)
 
 
@@ -53,8 +55,9 @@ class Expert:
 class OverTimeOracle:
     """The experts, one round at a time.
 
-    `make(place, **options)` makes a machine, with the options `relevance`, `width`, `forgetting`
-    and `alpha_rounds` of `MachineOracle`. All rows are kept; `window` of them may be looked at.
+    `make(place, **options)` makes a machine, with the options `relevance`, `width`, `forgetting`,
+    `alpha_rounds` and `laplacian` of `MachineOracle`. All rows are kept; `window` of them may be
+    looked at.
     """
 
     def __init__(
@@ -68,16 +71,18 @@ class OverTimeOracle:
         relevance: bool = True,
         restart: bool = True,
         repeat: bool = True,
+        may_change_kernel: bool = True,
     ):
         self.d, self.n, self.make, self.experts = n_features, n_outputs, make, experts
         self.window = min(window, max(500, 400_000 // n_features))
         self.relevance, self.restart, self.repeat = relevance, restart, repeat
+        self.may_change_kernel = may_change_kernel  # it is a Gaussian one of the usual width
         champion = Expert(make(0), 0, 0, 1.0)
         champion.live = True
         self.classifies = champion.machine.classifies
         self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
         self.born = [0] * experts  # of what is there, or was there last
-        self.weights = [np.zeros(experts + 2), np.zeros(experts + 2)]
+        self.weights = [np.zeros(experts + 3), np.zeros(experts + 3)]
         self.weights[NEXT][[0, -2]] = (0.8, 0.2) if repeat else (1.0, 0.0)
         self.weights[SETTLED][[0, -1]] = 0.5
         self.lines = [CalibrationLine(1.0), CalibrationLine(1.0)]
@@ -113,7 +118,7 @@ class OverTimeOracle:
         return self.mixed(SETTLED, self.predictions(answers))[0]
 
     def predictions(self, answers: dict[int, Vector]) -> list[Vector | None]:
-        """Return what the experts say, then the last label and the base rates."""
+        """Return what the experts say, the mean of the first two, the last label, base rates."""
         said: list[Vector | None] = []
         for e, expert in enumerate(self.places):
             if expert is None or not expert.live:
@@ -121,6 +126,8 @@ class OverTimeOracle:
             else:
                 f = answers[e]
                 said.append(expert.line.probabilities(f) if self.classifies else f)
+        first, second = said[:2]
+        said.append(None if first is None or second is None else 0.5 * (first + second))
         for f in (self.labels.last(), self.labels.base()):
             if self.classifies:
                 f = np.clip(0.5 + 0.5 * f, SURE, 1.0 - SURE)
@@ -181,13 +188,15 @@ class OverTimeOracle:
     def dismiss(self) -> None:
         """Empty the places of useless experts, but for the best one for either question."""
         t = len(self.past) - 1
-        stay = {int(np.argmax(weights[:-2])) for weights in self.weights}
+        stay = {int(np.argmax(weights[:PAIR])) for weights in self.weights}
         for e, expert in enumerate(self.places):
-            useless = max(weights[e] for weights in self.weights) < 0.003
+            voices = [e, PAIR] if e < 2 else [e]
+            useless = max(weights[voices].max() for weights in self.weights) < 0.003
             old = expert is not None and expert.live and t - expert.born > 1000
             if old and useless and e not in stay:
                 self.places[e] = None
-                self.weights = [without(weights, e) for weights in self.weights]
+                for voice in voices:
+                    self.weights = [without(weights, voice) for weights in self.weights]
 
     def catch_up(self) -> None:
         """Let new experts learn rows of the past, in turns of 8.
@@ -219,6 +228,9 @@ class OverTimeOracle:
         self.weights[NEXT] = entered(self.weights[NEXT], e, expert.entry)
         if expert.machine.forgetting == 0.0:
             self.weights[SETTLED] = entered(self.weights[SETTLED], e, expert.entry)
+        other = self.places[1 - e] if e < 2 else None
+        if other is not None and other.live:
+            self.weights = [entered(weights, PAIR, 1.0) for weights in self.weights]
 
     # ---- starts
 
@@ -234,8 +246,9 @@ class OverTimeOracle:
             self.period, self.due = 250, rounds + 250
         elif rounds >= self.challenge:
             challenges = sum(kind == "challenge" for _, kind, _ in self.events)
-            width, prior = CHOICES[challenges % 4]
-            choices = {"width": width, "alpha_rounds": 128.0 * prior}
+            width, prior, laplacian = CHOICES[challenges % len(CHOICES)]
+            laplacian = laplacian and self.may_change_kernel
+            choices = {"width": width, "alpha_rounds": 128.0 * prior, "laplacian": laplacian}
             place, window = self.loser(), self.window
             self.start(place, "challenge", window, 0.0, searched=1000, landmarks=100, **choices)
             self.challenge = 3 * rounds
@@ -282,7 +295,7 @@ class OverTimeOracle:
         searched: int = 500,
         landmarks: int = 64,
         entry: float = ENTRY,
-        **choices: float,
+        **choices: Any,
     ) -> None:
         """Start an expert in place e, which begins to catch up."""
         rounds = len(self.past)
@@ -296,12 +309,16 @@ class OverTimeOracle:
             machine.early, machine.due = False, machine.buffer
         begin = max(0, rounds - min(rows, self.window - 1))
         self.places[e], self.born[e] = Expert(machine, rounds, begin, entry), rounds
+        if e < 2:
+            for weights in self.weights:
+                weights[1 - e] += weights[PAIR]
+                weights[PAIR] = 0.0
         self.weights = [without(weights, e) for weights in self.weights]
 
     def found_relevance(self, n: int, m: int) -> Vector:
         """Search with the last n rows, m of them as landmarks."""
         X, y, weights = (np.array(part) for part in zip(*self.past[-n:], strict=True))
-        leader = self.places[int(np.argmax(self.weights[NEXT][:-2]))]
+        leader = self.places[int(np.argmax(self.weights[NEXT][:PAIR]))]
         known = None if leader is None else leader.machine.relevance
         candidates = [known] if known is not None and np.ptp(known) > 0.0 else []
         return RelevanceSearch(X, y, weights, m, self.classifies).search(candidates)

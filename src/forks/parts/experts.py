@@ -13,6 +13,10 @@ the interval: whatever changes, the right expert leads soon after. In regression
 exp(-(f_e - y)^2 / (2 v)), v the recent mean squared error of the mixture, at least
 exp(-`farthest` / 2), and the mixture is the mean of the answers.
 
+Beside the learners three more voices are weighed: the mean of the first two learners, where both
+have a say, since two that are about as good and differ are better together; the last label; and the
+base rates.
+
 The weights for the next row have the share s = `share`. Those for rows to come without labels have
 the share `settled_share`, so that they forget slowly, and leave out the experts that only track the
 last rows. A row of less than the largest weight so far counts less: q^(weight / largest).
@@ -33,7 +37,9 @@ from forks.parts.calibration import (
     write_calibrated,
 )
 
-NEXT, SETTLED = 0, 1  # the two questions: rows of `shares`
+NEXT, SETTLED = 0, 1  # the two questions: rows of `weights`
+OTHERS = 3  # voices that are not those of learners, the last ones:
+PAIR, LAST, BASE = -3, -2, -1
 VARIANCE, COUNTED, HEAVIEST = 0, 1, 2  # what `levels` holds
 
 
@@ -102,13 +108,17 @@ def enter(experts, e, factor, settled):
 def write_predictions(rule, experts, answers, p):
     """Write what the answers of the experts with a weight stand for: probabilities of classes.
 
-    The last two rows of answers have the form 2 p - 1, the others are scores.
+    Answers of learners are scores, those of the last label and of base rates have the form 2 p - 1.
     """
-    n, learners = p.shape[1], p.shape[0] - 2
+    n, learners = p.shape[1], p.shape[0] - OTHERS
     for e in range(p.shape[0]):
         if experts.weights[NEXT, e] > 0.0 or experts.weights[SETTLED, e] > 0.0:
             if rule.classifies and e < learners:
                 write_calibrated(rule.calibration, experts.calibration.lines[e], answers[e], p[e])
+                continue
+            if e == learners:
+                for o in range(n):
+                    p[e, o] = 0.5 * (p[0, o] + p[1, o])
                 continue
             total = 0.0
             for o in range(n):
@@ -177,7 +187,7 @@ def weigh(rule, experts, p, y, weight, error):
             if weights[e] > 0.0:
                 weights[e] = (1.0 - share) * weights[e] / total + share / counted
     if rule.classifies:
-        for e in range(n - 2):
+        for e in range(n - OTHERS):
             if experts.weights[NEXT, e] > 0.0:
                 line = experts.calibration.lines[e]
                 calibrate(rule.calibration, line, experts.answers[e], p[e], y, counts)

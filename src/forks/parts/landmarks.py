@@ -8,9 +8,10 @@ landmarks z_1, ..., z_m among rows x / c,
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
 
-so that theta'psi is a kernel expansion, a linear part and a bias, and theta'Lambda theta its
-squared norm. Before the first fit psi is [1] and Lambda is 1. More than `_WIDEST` features have no
-linear part.
+with the kernel k that was given, or with the Laplacian one in its place: then c is the median sum
+of absolute differences, times `_LAPLACIAN_WIDTH`. So theta'psi is a kernel expansion, a linear part
+and a bias, and theta'Lambda theta its squared norm. Before the first fit psi is [1] and Lambda is
+1. More than `_WIDEST` features have no linear part.
 
 Landmarks are the pivots of a Cholesky decomposition of the kernel matrix of all rows: the next is
 the row farthest from the span of those before, until all are within `_DEPENDENT` of it. In few
@@ -25,6 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.spatial.distance import pdist
 
 from forks.engine import (
     Counter,
@@ -47,20 +49,23 @@ from forks.features.scaling import (
     scaled_value,
     write_scaled,
 )
-from forks.kernels import Kernel, kernel_block, kernel_row
+from forks.kernels import Kernel, Laplacian, kernel_block, kernel_row
 from forks.linalg import spd
 
 _DEPENDENT = 1e-8  # share of the largest k(x, x): what is left of a row beside the landmarks
 _WIDEST = 512
+_LAPLACIAN = Laplacian(1.0)
+_LAPLACIAN_WIDTH = 1.4
 # What `sizes` holds: m; features of the linear part, once there was a fit; features of psi without
-# the bias, 0 before the first fit; and whether a feature's centre is other than 0.
-LANDMARKS, LINEAR, WIDTH, SHIFTED = range(4)
+# the bias, 0 before the first fit; whether a feature's centre is other than 0; and the shape.
+LANDMARKS, LINEAR, WIDTH, SHIFTED, SHAPE = range(5)
+GIVEN, LAPLACIAN = range(2)  # shapes of the kernel
 
 
 class LandmarkMap(NamedTuple):
     """The map."""
 
-    sizes: Annotated[Counter, 4]
+    sizes: Annotated[Counter, 5]
     factor: Annotated[Vector, 1]  # of the linear part
     width: Annotated[Vector, 1]  # of the kernel, in units of its usual width
     relevance: Annotated[Vector, "features"]
@@ -84,6 +89,7 @@ def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
         Limit("width of the linear part", sizes[LINEAR], linear, linear),
         Limit("width", sizes[WIDTH] - sizes[LANDMARKS], 0, linear),
         Limit("shift", sizes[SHIFTED], 0, 1),
+        Limit("shape of the kernel", sizes[SHAPE], GIVEN, LAPLACIAN),
         Limit("width of the kernel", map.width, 1e-3, 1e3),
         Limit("relevance", map.relevance, 0.0, 1e3),
     ]
@@ -105,7 +111,9 @@ def fit_map(
     """Fit scale and landmarks to rows; return their features, and whether all were finite."""
     scale = fit_scale(X, weights) if scaled else no_scale(X.shape[1])
     Z = apply_scale(scale, X) * map.relevance
-    divisor = float(map.width[0]) * (_median_distance(Z) if median else 1.0)
+    kernel = _kernel_of(map, kernel)
+    distance = _median_sum if map.sizes[SHAPE] == LAPLACIAN else _median_distance
+    divisor = float(map.width[0]) * (distance(Z) if median else 1.0)
     for array, new in zip(map.scale, divided(scale, divisor), strict=True):
         array[:] = new
     map.sizes[SHIFTED] = int(np.any(scale.centre != 0.0))
@@ -147,7 +155,12 @@ def landmark_factor(map: LandmarkMap, kernel: Kernel) -> Matrix:
     if m == 0:
         return np.empty((0, 0))
     points = np.ascontiguousarray(map.points.columns[:, :m].T)
-    return spd.factorise(np.array(kernel_block(kernel, points, map.points, m)))
+    K = kernel_block(_kernel_of(map, kernel), points, map.points, m)
+    return spd.factorise(np.array(K))
+
+
+def _kernel_of(map: LandmarkMap, kernel: Kernel) -> Kernel:
+    return _LAPLACIAN if map.sizes[SHAPE] == LAPLACIAN else kernel
 
 
 def begin_map(map: LandmarkMap, linear: int) -> None:
@@ -176,6 +189,11 @@ def _median_distance(Z: Matrix) -> float:
     return median or 1.0
 
 
+def _median_sum(Z: Matrix) -> float:
+    pairs = pdist(Z, "cityblock")
+    return _LAPLACIAN_WIDTH * (float(np.median(pairs)) or float(pairs.mean()) or 1.0)
+
+
 def _squared_distances(Z: Matrix) -> Matrix:
     norms = np.einsum("ij,ij->i", Z, Z)
     sums = norms[:, None] + norms
@@ -191,11 +209,19 @@ def _squared_distances(Z: Matrix) -> Matrix:
 # ---- compiled --------------------------------------------------------------------------------
 
 
+@njit
+def _write_kernel(kernel, map, z, m, psi):
+    if map.sizes[SHAPE] == LAPLACIAN:
+        kernel_row(_LAPLACIAN, z, map.points, m, psi)
+    else:
+        kernel_row(kernel, z, map.points, m, psi)
+
+
 def _compare_dense(x, kernel, map, z, m, psi):
     write_scaled(x, map.scale, z)
     for j in range(x.shape[0]):
         z[j] *= map.relevance[j]
-    kernel_row(kernel, z[: x.shape[0]], map.points, m, psi)
+    _write_kernel(kernel, map, z[: x.shape[0]], m, psi)
 
 
 def _compare_sparse(x, kernel, map, z, m, psi):
@@ -204,13 +230,13 @@ def _compare_sparse(x, kernel, map, z, m, psi):
         d = map.relevance.shape[0]
         for j in range(d):
             z[j] *= map.relevance[j]
-        kernel_row(kernel, z[:d], map.points, m, psi)
+        _write_kernel(kernel, map, z[:d], m, psi)
     else:
         n = x.values.shape[0]
         for e in range(n):
             j = x.features[e]
             z[e] = map.relevance[j] * scaled_value(map.scale, j, x.values[e])
-        kernel_row(kernel, SparseRow(z[:n], x.features), map.points, m, psi)
+        _write_kernel(kernel, map, SparseRow(z[:n], x.features), m, psi)
 
 
 def _linear_dense(x, map, z, m, linear, psi):
