@@ -1,9 +1,7 @@
 """Text in LIBSVM format: one row a line, `label index:value ...`, indices from 1 and rising."""
 
 import math
-from collections.abc import Iterator
 from io import BytesIO
-from itertools import islice
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
@@ -13,7 +11,7 @@ from forks.streams.files import (
     Chunk,
     Chunks,
     PathLike,
-    StandardInput,
+    Pipe,
     StreamError,
     TextFile,
     as_number,
@@ -48,7 +46,7 @@ def read_libsvm(
     file = open_text(path)
     if n_features is not None:
         whole("n_features", n_features, 1)
-    elif isinstance(file, StandardInput):
+    elif isinstance(file, Pipe):
         raise ValueError(
             "LIBSVM rows from standard input need n_features=, the largest index: "
             "a file can be read twice to find it, a pipe cannot"
@@ -60,27 +58,25 @@ def _chunks(file: TextFile, n_features: int | None, chunk: int, dense: bool | No
     if n_features is None:
         n_features = _largest_index(file)
     with file:
-        rows = _rows(file)
-        while lines := dict(islice(rows, chunk)):
+        while lines := file.rows(chunk, _is_row):
             X, y = _parsed(file, lines, n_features)
             if dense is None:
                 dense = X.nnz > _SPARSE * X.shape[0] * X.shape[1]
             yield (X.toarray() if dense else X), y
 
 
-def _rows(file: TextFile) -> Iterator[tuple[int, str]]:
-    """Return and count the lines that are rows, with their numbers."""
-    for text in file:
-        if text.lstrip()[:1] not in ("", "#"):
-            file.row += 1
-            yield file.line, text
+def _is_row(text: str) -> bool:
+    return text.lstrip()[:1] not in ("", "#")
 
 
 def _largest_index(file: TextFile) -> int:
     """Return the largest index, which is the last of its row; faults are left to the parser."""
     largest = -1
     with file:
-        for _, text in _rows(file):
+        for text in file:
+            if not _is_row(text):
+                continue
+            file.row += 1
             before, _, _ = text.partition("#")[0].rpartition(":")
             last = before.rsplit(None, 1)[-1:]
             if last and last[0].isdecimal():
