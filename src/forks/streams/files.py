@@ -229,7 +229,7 @@ def open_text(path: PathLike | TextFile, encoding: str | None = "utf-8") -> Text
     path = existing(path)
     if path.is_file():
         return TextFile(path, encoding)
-    return Pipe(path, open(path, "rb", buffering=0), encoding)  # noqa: SIM115  read once
+    return Pipe(path, open(path, "rb", buffering=0), encoding)
 
 
 def is_damage(error: BaseException) -> bool:

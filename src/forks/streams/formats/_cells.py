@@ -121,6 +121,8 @@ class RowReader:
         self.delimiter = delimiter
         self.point = point
         self.n_fields = 0  # of each row; those of the first
+        self._stops = np.zeros(256, np.uint8)
+        self._stops[[ord(delimiter), 10, 13]] = 1
         self.start()
 
     def start(self) -> None:
@@ -169,7 +171,8 @@ class RowReader:
 
     def error(self, fault: str) -> StreamError:
         """Make the error about the row that was counted last, which the data up to now end in."""
-        self.file.line = self._lines + _line_ends(self._data[: self._at]) + 1
+        read = self._data[: self._at]
+        self.file.line = self._lines + _line_ends(read) + (not read.endswith((b"\n", b"\r")))
         where = place(self.file.row, self.file.line)
         return StreamError(f"{self.file.path}, {where}{fault}")
 
@@ -188,8 +191,8 @@ class RowReader:
             data = np.frombuffer(self._data, np.uint8)
             before = int(found[0])
             fields = 0 if any_width else self.n_fields
-            code = ord(self.delimiter)
-            _SCAN(data, self._at, self._ended, code, fields, before, *rows, found)
+            how = self._ended, ord(self.delimiter), self._stops, fields, before
+            _SCAN(data, self._at, *how, *rows, found)
             n_rows, at, status, fields, begun = found.tolist()
             if status in (_scan.FULL, _scan.MORE):
                 self._at = at

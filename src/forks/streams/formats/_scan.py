@@ -18,10 +18,10 @@ _LEAST, _MOST = -290, 290  # powers of ten whose doubles are normal, whatever th
 _32, _64 = np.uint64(32), np.uint64(64)
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE, _TEN = np.uint64(1), np.uint64(10)
-_MANY = np.uint64(1_000_000_000_000_000_000)  # one digit more still fits into 64 bits
+_ZERO, _NINE = np.uint64(48), np.uint64(9)
+_MOST_DIGITS = 19  # which always fit into 64 bits
 _FEW = np.uint64(2)  # units by which a product may be too small
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_EXACT = np.uint64(2**53)
 
 
 def _powers() -> tuple[np.ndarray, np.ndarray]:
@@ -46,15 +46,16 @@ POWERS, EXPONENTS = _powers()
 
 
 @entry
-def scan(data, at, ended, delimiter, n_fields, first, starts, ends, quoted, found):
+def scan(data, at, ended, delimiter, stops, n_fields, first, starts, ends, quoted, found):
     """Find the cells of rows from byte `at` on; blank lines are no rows.
 
     Rows are written to `starts`, `ends` and `quoted` from the row `first` on, until these are
     full. `found` gets the rows that are there then, the byte after the last of them or the one at
     fault, the reason for the end, and the fields and the first byte of the last row looked at. Without `ended` a row that the data end in is
-    not whole. With n_fields = 0 rows may have any number of fields that there is room for.
+    not whole. `stops` is 1 for bytes that end a cell, 0 for others. With n_fields = 0 rows may have any number of fields that there is room for.
     """
     n, row = len(data), first
+    size = np.uint64(n)
     most = starts.shape[1]
     spaces = delimiter == 32  # any number of them is one delimiter
     status = FULL
@@ -99,8 +100,10 @@ def scan(data, at, ended, delimiter, n_fields, first, starts, ends, quoted, foun
                     status = QUOTE
                     break
             else:
-                while i < n and data[i] != delimiter and data[i] != 10 and data[i] != 13:
-                    i += 1
+                j = np.uint64(i)
+                while j < size and stops[data[j]] == 0:
+                    j += _ONE
+                i = np.int64(j)
                 end = i
                 if i >= n and not ended:
                     break
@@ -144,47 +147,43 @@ def _product(a, b):
 
 @njit
 def _leading_zeros(w):
-    n = 0
-    for step in (32, 16, 8, 4, 2, 1):
-        if w >> np.uint64(64 - step) == np.uint64(0):
-            w = w << np.uint64(step)
-            n += step
-    return n
+    """Return how many bits before the first 1 are 0; without branches, which would be guesses."""
+    n = np.uint64(w < _ONE << np.uint64(32)) << np.uint64(5)
+    step = np.uint64(w << n < _ONE << np.uint64(48)) << np.uint64(4)
+    n += step
+    step = np.uint64(w << n < _ONE << np.uint64(56)) << np.uint64(3)
+    n += step
+    step = np.uint64(w << n < _ONE << np.uint64(60)) << np.uint64(2)
+    n += step
+    step = np.uint64(w << n < _ONE << np.uint64(62)) << np.uint64(1)
+    n += step
+    return n + np.uint64(w << n < _ONE << np.uint64(63))
 
 
 @njit
 def _nearest(w, q, powers, exponents):
     """Return whether it is certain, and the bits of the double nearest to w * 10^q; w is not 0."""
     zeros = _leading_zeros(w)
-    w = w << np.uint64(zeros)
+    w = w << zeros
     high, middle = _product(w, powers[q, 0])
     more, _ = _product(w, powers[q, 1])
-    if middle > _ALL - more:
-        high += _ONE
-        middle -= (_ALL - more) + _ONE
-    else:
-        middle += more
-    # 128 bits, high and middle; the product is as large or up to two units larger
-    exponent = exponents[q] - zeros + 64 + 63
-    shift = np.uint64(11)
-    if high >> np.uint64(63) == np.uint64(0):
-        shift, exponent = np.uint64(10), exponent - 1
-    mantissa = high >> shift
-    rest = high - (mantissa << shift)
+    middle += more
+    high += np.uint64(middle < more)
+    # 128 bits, high and middle: the product is as large, or up to two units larger.
+    top = high >> np.uint64(63)
+    shift = top + np.uint64(10)
+    rest = high & ((_ONE << shift) - _ONE)
     half = _ONE << (shift - _ONE)
     sure = True
     if rest == half:
         sure = middle > _FEW
-        mantissa += _ONE
-    elif rest > half:
-        mantissa += _ONE
     elif rest == half - _ONE:
         sure = middle < _ALL - _FEW
-    if mantissa == _EXACT:
-        mantissa, exponent = mantissa >> _ONE, exponent + 1
-    exponent += 64
-    bits = (np.uint64(exponent + 1023) << np.uint64(52)) | (mantissa & np.uint64(2**52 - 1))
-    return sure, bits
+    mantissa = (high >> shift) + np.uint64(rest >= half)
+    # With its first bit, 2^52, the mantissa adds 1 to the exponent, and 2 if it was rounded up
+    # to 2^53.
+    exponent = np.uint64(exponents[q] + 1212) - zeros + top
+    return sure, (exponent << np.uint64(52)) + mantissa
 
 
 @njit
@@ -197,6 +196,60 @@ def _same(data, start, end, words, begin, stop):
     return True
 
 
+@njit
+def _digits(data, i, end, w):
+    """Read digits behind those that w has; return where they end, and the number."""
+    while i < end:
+        digit = np.uint64(data[i]) - _ZERO
+        if digit > _NINE:  # also what is less than "0", which wraps round
+            break
+        w = w * _TEN + digit
+        i += _ONE
+    return i, w
+
+
+@njit
+def _number(data, i, end, point, powers, exponents):
+    """Return whether the cell is a number for sure, and the bits of the double nearest to it."""
+    sign = np.uint64(data[i] == 45) << np.uint64(63)
+    i += np.uint64(data[i] == 45 or data[i] == 43)
+    start = i
+    i, w = _digits(data, i, end, np.uint64(0))
+    n, q = np.int64(i - start), np.int64(0)
+    if i < end and data[i] == point:
+        i += _ONE
+        behind = i
+        i, w = _digits(data, i, end, w)
+        q = -np.int64(i - behind)
+        n -= q
+    if n == 0:
+        return False, sign
+    if n > _MOST_DIGITS:
+        while n > _MOST_DIGITS and (data[start] == 48 or data[start] == point):
+            n -= data[start] == 48
+            start += _ONE
+        if n > _MOST_DIGITS:
+            return False, sign
+    if i < end and (data[i] == 101 or data[i] == 69):
+        i += _ONE
+        negative = i < end and data[i] == 45
+        i += np.uint64(i < end and (data[i] == 45 or data[i] == 43))
+        start = i
+        i, power = _digits(data, i, end, np.uint64(0))
+        if i == start or i - start > np.uint64(4):
+            return False, sign
+        q += -np.int64(power) if negative else np.int64(power)
+    if i < end:
+        return False, sign
+    if w == np.uint64(0):
+        return True, sign
+    place = q + len(exponents) // 2
+    if place < 0 or place >= len(exponents):
+        return False, sign
+    sure, bits = _nearest(w, np.uint64(place), powers, exponents)
+    return sure, bits | sign
+
+
 @entry
 def parse(data, starts, ends, point, words, stops, powers, exponents, bits, kinds):
     """Read a column of numbers: their bits where `kinds` is NUMBER; elsewhere the bits are left.
@@ -206,66 +259,23 @@ def parse(data, starts, ends, point, words, stops, powers, exponents, bits, kind
     """
     others = 0
     for row in range(len(starts)):
-        i, end = starts[row], ends[row]
+        i, end = np.uint64(starts[row]), np.uint64(ends[row])
         while i < end and (data[i] == 32 or data[i] == 9):
-            i += 1
-        while end > i and (data[end - 1] == 32 or data[end - 1] == 9):
-            end -= 1
-        start = i
+            i += _ONE
+        while end > i and (data[end - _ONE] == 32 or data[end - _ONE] == 9):
+            end -= _ONE
         if i == end:
             kinds[row] = MISSING
             continue
-        sign = np.uint64(0)
-        if data[i] == 45 or data[i] == 43:
-            if data[i] == 45:
-                sign = _ONE << np.uint64(63)
-            i += 1
-        w, q, digits, plain = np.uint64(0), 0, 0, True
-        while i < end and 48 <= data[i] <= 57:
-            if w >= _MANY:
-                plain = False
-                break
-            w = w * _TEN + np.uint64(data[i] - 48)
-            digits += 1
-            i += 1
-        if plain and i < end and data[i] == point:
-            i += 1
-            while i < end and 48 <= data[i] <= 57:
-                if w >= _MANY:
-                    plain = False
-                    break
-                w = w * _TEN + np.uint64(data[i] - 48)
-                q -= 1
-                digits += 1
-                i += 1
-        plain = plain and digits > 0
-        if plain and i < end and (data[i] == 101 or data[i] == 69):
-            i += 1
-            negative = i < end and data[i] == 45
-            if i < end and (data[i] == 45 or data[i] == 43):
-                i += 1
-            power, long = 0, 0
-            while i < end and 48 <= data[i] <= 57 and long < 5:
-                power = power * 10 + (data[i] - 48)
-                long += 1
-                i += 1
-            plain = long > 0
-            q += -power if negative else power
-        if plain and i == end:
-            if w == np.uint64(0):
-                bits[row] = sign
-                kinds[row] = NUMBER
-                continue
-            if len(exponents) // 2 >= q >= -(len(exponents) // 2):
-                sure, value = _nearest(w, q + len(exponents) // 2, powers, exponents)
-                if sure:
-                    bits[row] = value | sign
-                    kinds[row] = NUMBER
-                    continue
+        plain, value = _number(data, i, end, point, powers, exponents)
+        if plain:
+            bits[row] = value
+            kinds[row] = NUMBER
+            continue
         kinds[row] = OTHER
         begin = 0
         for stop in stops:
-            if _same(data, start, end, words, begin, stop):
+            if _same(data, np.int64(i), np.int64(end), words, begin, stop):
                 kinds[row] = MISSING
                 break
             begin = stop
