@@ -28,6 +28,8 @@ class Checkpoint:
         Its name.
     rounds : int
         Rows predicted so far.
+    unlabelled : int
+        Those of them without a label, which were not learned; rates and means are of the others.
     mistakes : int or nan
         Wrong answers, every round counted; nan for a regressor.
     mistakes_as_published : int or nan
@@ -54,6 +56,7 @@ class Checkpoint:
 
     model: str
     rounds: int
+    unlabelled: int = 0
     mistakes: float = math.nan
     mistakes_as_published: float = math.nan
     recent_mistake_rate: float = math.nan
@@ -68,8 +71,8 @@ class Checkpoint:
 
     @property
     def mistake_rate(self) -> float:
-        """Share of wrong answers in all rounds."""
-        return self.mistakes / self.rounds
+        """Share of wrong answers in all rounds with a label."""
+        return self.mistakes / max(1, self.rounds - self.unlabelled)
 
     @property
     def mistake_rate_as_published(self) -> float:
@@ -83,6 +86,10 @@ class Played(NamedTuple):
     answers: np.ndarray  # labels or predicted numbers
     scores: np.ndarray | None  # as `decision_function` returns them; None if there are none
     switched: np.ndarray  # bool: was the round after the switch?
+
+    def of(self, rows: np.ndarray) -> "Played":
+        """Return what was answered to some of the rows."""
+        return Played(*(None if part is None else part[rows] for part in self))
 
 
 class ClassTally:
@@ -116,7 +123,7 @@ class ClassTally:
         return {
             "mistakes": self.mistakes,
             "mistakes_as_published": self.as_published,
-            "recent_mistake_rate": float(np.mean(self.recent)),
+            "recent_mistake_rate": float(np.mean(self.recent)) if len(self.recent) else math.nan,
             "loss": self.total_loss,
         }
 

@@ -16,7 +16,7 @@ from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import Labels
-from forks.evaluate._rows import Queue, Rows
+from forks.evaluate._rows import Queue, Rows, labels_among
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
 from forks.evaluate.player import Player
@@ -78,7 +78,18 @@ class EstimatorPlayer(Player):
         engine = self.engine
         return (0, 0) if engine is None else (engine.stored_points, engine.state_bytes)
 
+    def _filled(self, rows: Rows, known: np.ndarray) -> Rows:
+        there = labels_among(rows.y, known)
+        filling = np.array([self.classes[0] if self.classifies else 0.0])
+        y = np.empty(rows.n_rows, np.result_type(filling, there))
+        y[known], y[~known] = there, filling[0]
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        return Rows(rows.X, y, np.where(known, weights, 0.0))
+
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
+        unlearned = rows.weights is not None and not rows.weights.any()
+        if unlearned and self.engine is None:
+            return None, self._no_scores(rows.n_rows), np.ones(rows.n_rows, bool)
         if self.delay > 0:
             return self._play_late(rows)
         self._tell_delay()

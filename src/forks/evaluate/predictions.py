@@ -9,9 +9,11 @@ import numpy as np
 
 
 def plain(value: Any) -> str:
-    """Return a label or a number as text: whole numbers without a point."""
+    """Return a label or a number as text: whole numbers without a point, missing ones empty."""
     if isinstance(value, np.generic):
         value = value.item()
+    if value is None or value != value:
+        return ""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
@@ -19,7 +21,7 @@ def plain(value: Any) -> str:
 
 def heading(classes: np.ndarray | None, labelled: bool) -> str:
     """Return the first line; `classes` are those of a classifier."""
-    scores = [] if classes is None else [f"score {plain(label)}" for label in classes]
+    scores = [] if classes is None else [f"score_{plain(label)}" for label in classes]
     if len(scores) == 2:
         scores = ["score"]
     return _lines([["row", "prediction", *scores, *(["label"] if labelled else [])]])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from forks.engine.checks import whole
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import UnknownLabelError
 from forks.estimators.saving import Saved, read, save
+from forks.evaluate._encoder import encoder_beside, encoder_state
 from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output
 from forks.evaluate._rows import Rows, rows_of
@@ -38,12 +39,15 @@ class StreamLabelError(UnknownLabelError):
     """A label that is not among the classes; `row` is counted from the stream's first, as 0."""
 
     @property
+    def what(self) -> str:
+        """What is wrong, without the row."""
+        classes = ", ".join(map(plain, self.classes))
+        return f"the label {plain(self.label)} is not among the classes {classes}"
+
+    @property
     def fault(self) -> str:
         """What is wrong, without advice."""
-        classes = ", ".join(map(plain, self.classes))
-        return (
-            f"row {self.row + 1}: the label {plain(self.label)} is not among the classes {classes}"
-        )
+        return f"row {self.row + 1}: {self.what}"
 
     def __str__(self) -> str:
         return f"{self.fault}; give all classes beforehand"
@@ -87,6 +91,9 @@ def learn(
     resume: bool = False,
     on_record: Callable[[dict[str, Any]], None] | None = None,
     note: Any = None,
+    encoder: Any = None,
+    beside: dict[str, Any] | None = None,
+    on_end: Callable[[Any, Any, int], None] | None = None,
 ) -> Finished:
     """Predict each row of a stream before its label is used, learn it, and keep records.
 
@@ -96,6 +103,7 @@ def learn(
         One of this package; it learns in place, unless a run is resumed.
     stream : iterable of chunks (X, y) or (X, y, weights)
         From the beginning, also if a run is resumed. Results do not depend on how it is cut.
+        Rows whose label is None or NaN are predicted, and not learned.
     classes : array, optional
         All labels that can occur; without it the first chunk must hold them.
     every : int
@@ -112,6 +120,14 @@ def learn(
         Called with every record, a dict.
     note : JSON value, optional
         Kept in the checkpoint; a run with another note cannot be resumed.
+    encoder : TableEncoder, optional
+        Encodes the rows of the stream, which are raw columns then. It has seen the first rows
+        (`look`), learns each row with the model, and is kept in checkpoints.
+    beside : dict of JSON values, optional
+        Kept in checkpoints.
+    on_end : callable, optional
+        Called with the model, the encoder and the number of rows when the pass ends, also if an
+        interrupt or an error ends it.
 
     Returns
     -------
@@ -134,12 +150,17 @@ def learn(
     whole("every", every, 1)
     with ExitStack() as stack:
         session = _Session(model, classes, every, checkpoint, note, on_record)
+        session.encoder, session.beside = encoder, beside or {}
         lengths = session.restore(resume)
         session.predictions, session.metrics = (
             stack.enter_context(closing(Output(None if path is None else Path(path), length)))
             for path, length in zip((predictions, metrics), lengths, strict=True)
         )
-        session.play(stream)
+        try:
+            session.play(stream)
+        finally:
+            if on_end is not None and session.player.rounds > 0:
+                on_end(session.player.model, session.encoder, session.player.rounds)
     curve = dict(zip(_CURVE, session.curve_array().T, strict=True))
     player, relevance = session.player, _by_feature(session.relevance)
     return Finished(player.model, player.rounds, session.figures(), curve, relevance)
@@ -148,6 +169,8 @@ def learn(
 class _Session:
     predictions: Output
     metrics: Output
+    encoder: Any = None
+    beside: ClassVar[dict[str, Any]] = {}  # kept in checkpoints
 
     def __init__(
         self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any
@@ -190,13 +213,14 @@ class _Session:
         run, now = saved.note["run"], self.settings
         before = {name: run[name] for name in now}
         if json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
-            which = [name for name in now if before[name] != now[name]]
-            raise ValueError(f"{path} is of a run with another {', '.join(which)}")
+            raise ValueError(f"{path} is of a run with another {_difference(before, now)}")
         self.saved, self.recorded = int(run["rows"]), int(run["recorded"])
         self.curve = [tuple(point) for point in saved.arrays["curve"].tolist()]
         self.relevance = saved.arrays["relevance"].tolist()
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
-        self.player.resume(self.saved, saved.arrays)
+        self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
+        if self.encoder is not None:
+            self.encoder = encoder_beside(saved)
         return int(run["predictions"]), int(run["metrics"])
 
     def save(self) -> None:
@@ -210,6 +234,7 @@ class _Session:
         run = {
             **self.settings,
             "rows": self.player.rounds,
+            "unlabelled": self.player.unlabelled,
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
@@ -218,7 +243,9 @@ class _Session:
         relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
         counted = self.player.tally.arrays()
         arrays = {"curve": self.curve_array(), "relevance": relevance, **counted}
-        save(self.folder / CHECKPOINT, self.player.model, {"run": run}, arrays)
+        known, encoded = encoder_state(self.encoder)
+        kept = {**self.beside, **known, "run": run}
+        save(self.folder / CHECKPOINT, self.player.model, kept, {**arrays, **encoded})
 
     def curve_array(self) -> np.ndarray:
         """Return rows and the two rates of every record, (n_records, 3)."""
@@ -235,7 +262,7 @@ class _Session:
                 skipped = min(to_skip, rows.n_rows)
                 to_skip -= skipped
                 if not self.player.prepared and rows.n_rows > 0:
-                    self.player.prepare(rows)
+                    self.player.prepare(rows)  # looks at the labels
                 due = self.every - self.player.rounds % self.every
                 for part in rows.part(skipped, rows.n_rows).parts(due, self.every):
                     with uninterrupted():
@@ -246,7 +273,7 @@ class _Session:
                     f"the stream has {rounds - to_skip:,} rows, but the checkpoint has learned "
                     f"{rounds:,}"
                 )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ValueError):  # what was learned is not lost
             if self.player.rounds > self.saved:
                 self.save()
             raise
@@ -259,6 +286,8 @@ class _Session:
 
     def _play_rows(self, rows: Rows) -> None:
         player, before = self.player, self.player.rounds
+        if self.encoder is not None:
+            rows = rows._replace(X=self.encoder.learn_transform(rows.X, rows.y))
         try:
             played = player.play(*rows)
         except UnknownLabelError as error:
@@ -281,7 +310,10 @@ class _Session:
             root = math.sqrt(at.squared_error)
             rates = {"root_mean_squared_error": root, "mean_absolute_error": at.absolute_error}
         sizes = {"stored_points": at.stored_points, "state_bytes": at.state_bytes}
-        figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / at.rounds, **sizes}
+        counted = max(1, at.rounds - at.unlabelled)
+        figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / counted, **sizes}
+        if at.unlabelled:
+            figures["unlabelled"] = at.unlabelled
         return {name: _or_none(value) for name, value in figures.items()}
 
     def _record(self) -> None:
@@ -294,6 +326,16 @@ class _Session:
         self.relevance.append(_most_relevant(self.player.model))
         if self.on_record is not None:
             self.on_record(figures)
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return what differs between the settings of two runs."""
+    which = [name for name in now if before[name] != now[name]]
+    notes = before["note"], now["note"]
+    if which == ["note"] and all(isinstance(note, dict) for note in notes):
+        names = sorted(notes[0].keys() | notes[1].keys())
+        which = [name for name in names if notes[0].get(name) != notes[1].get(name)]
+    return ", ".join(which)
 
 
 def _most_relevant(model: Any) -> list[float]:

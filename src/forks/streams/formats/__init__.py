@@ -19,6 +19,7 @@ __all__ = [
     "Format",
     "delimited",
     "format_of",
+    "named_format",
     "read_csv",
     "read_libsvm",
     "read_parquet",
@@ -39,9 +40,8 @@ def register(format: Format) -> None:
 def format_of(path: PathLike, name: str | None = None) -> Format:
     """Return the format called `name`, or without it the one that the file's name shows."""
     if name is None and path != STANDARD_INPUT:
-        found = ending(Path(path))
         # Published files in LIBSVM format have names such as a9a, german.numer and ijcnn1.t.
-        return next((known for known in FORMATS.values() if found in known.endings), LIBSVM)
+        return named_format(path) or LIBSVM
     if name is None:
         text = [known.name for known in FORMATS.values() if known.text]
         raise ValueError(f"standard input needs format=, one of {', '.join(text)}")
@@ -49,3 +49,9 @@ def format_of(path: PathLike, name: str | None = None) -> Format:
     if path == STANDARD_INPUT and not FORMATS[name].text:
         raise ValueError(f"{name} cannot be read from standard input")
     return FORMATS[name]
+
+
+def named_format(path: PathLike) -> Format | None:
+    """Return the format that the ending of a file's name shows, if it is one of a format."""
+    found = ending(Path(path))
+    return next((known for known in FORMATS.values() if found in known.endings), None)

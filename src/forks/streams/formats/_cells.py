@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,21 +10,9 @@ import numpy as np
 from forks.engine import Vector
 from forks.streams.files import BLOCK, PATIENCE, StreamError, TextFile, as_number, place
 from forks.streams.formats import _scan
+from forks.streams.words import NO_WORDS, Words
 
 _SCAN, _PARSE, _CODE = (function.over() for function in (_scan.scan, _scan.parse, _scan.code))
-
-
-class Words:
-    """Words that mean a missing value, beside empty cells; cases as given."""
-
-    def __init__(self, words: Sequence[str] = ()) -> None:
-        self.known = frozenset(words) | {""}
-        raw = [word.encode() for word in words]
-        self.data = np.frombuffer(b"".join(raw) or b" ", np.uint8)
-        self.stops = np.cumsum([len(word) for word in raw], dtype=np.int64)
-
-
-NOTHING = Words()
 
 
 class Numbers(NamedTuple):
@@ -81,10 +68,10 @@ class Cells:
         codes, values = self.values(column)
         known = np.empty(len(values), object)
         stripped = (value.strip() for value in values)
-        known[:] = [None if value in words.known else value for value in stripped]
+        known[:] = [None if value in words else value for value in stripped]
         return known[codes]
 
-    def numbers(self, column: int, words: Words = NOTHING) -> Numbers:
+    def numbers(self, column: int, words: Words = NO_WORDS) -> Numbers:
         """Return a column as numbers."""
         bits = np.empty(self.n_rows, np.uint64)
         kinds = np.empty(self.n_rows, np.int8)

@@ -32,6 +32,9 @@ class Format:
         or come from standard input.
     needs : str
         What must be installed to read it, and how.
+    delimiter : str, optional
+        For text tables of rows with a delimiter: the usual one. How such a file is written is
+        found from its first rows.
     """
 
     name: str
@@ -41,3 +44,4 @@ class Format:
     columns: Callable[..., Columns] | None = None
     text: bool = True
     needs: str = ""
+    delimiter: str | None = None

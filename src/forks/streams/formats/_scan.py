@@ -51,8 +51,9 @@ def scan(data, at, ended, delimiter, stops, n_fields, first, starts, ends, quote
 
     Rows are written to `starts`, `ends` and `quoted` from the row `first` on, until these are
     full. `found` gets the rows that are there then, the byte after the last of them or the one at
-    fault, the reason for the end, and the fields and the first byte of the last row looked at. Without `ended` a row that the data end in is
-    not whole. `stops` is 1 for bytes that end a cell, 0 for others. With n_fields = 0 rows may have any number of fields that there is room for.
+    fault, the reason for the end, and the fields and the first byte of the last row looked at.
+    Without `ended` a row that the data end in is not whole. `stops` is 1 for bytes that end a
+    cell, 0 for others. With n_fields = 0 rows may have as many fields as there is room for.
     """
     n, row = len(data), first
     size = np.uint64(n)

@@ -171,6 +171,7 @@ def delimited(name: str, delimiter: str) -> Format:
         endings=(f".{name}",),
         read=partial(read_csv, delimiter=delimiter),
         columns=partial(_columns, delimiter=delimiter),
+        delimiter=delimiter,
         example=lambda: "a,b,y\n0.5,2,-1\n1e-3,0,1\n".replace(",", delimiter).encode(),
     )
 
