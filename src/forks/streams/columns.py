@@ -7,12 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forks.engine import Vector
 from forks.streams.files import as_number
+from forks.streams.formats import Categories
 from forks.streams.formats._cells import Cells, Numbers
 from forks.streams.words import Words
-
-_NUMBERS = (int, float, np.integer, np.floating)
 
 
 class TextColumn(NamedTuple):
@@ -20,6 +18,7 @@ class TextColumn(NamedTuple):
 
     cells: Cells
     number: int  # of the column
+    categories: bool = False
 
     def __len__(self) -> int:
         return self.cells.n_rows
@@ -41,6 +40,7 @@ class ArrayColumn:
     """A column that is an array: of numbers, times, or Python's values."""
 
     def __init__(self, array: Any) -> None:
+        self.categories = isinstance(array, Categories)
         array = np.asarray(array)
         self.array = array.astype(str).astype(object) if array.dtype.kind == "b" else array
 
@@ -59,7 +59,7 @@ class ArrayColumn:
             return Numbers(np.full(len(array), math.nan), gaps, np.flatnonzero(~gaps))
         texts = self.objects(words)
         missing = np.array([text is None for text in texts], bool)
-        values = np.array([math.nan if text is None else _number(text) for text in texts], float)
+        values = np.array([math.nan if text is None else as_number(text) for text in texts], float)
         return Numbers(values, missing, np.flatnonzero(~missing & ~np.isfinite(values)))
 
     def objects(self, words: Words) -> np.ndarray:
@@ -121,12 +121,3 @@ def _text(value: Any, words: Words) -> str | None:
         value = int(value)
     text = str(value).strip()
     return None if text in words else text
-
-
-def _number(text: str) -> float:
-    return as_number(text)
-
-
-def as_vector(column: Any) -> Vector:
-    """Return an array of numbers."""
-    return np.asarray(column, np.float64)

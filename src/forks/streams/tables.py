@@ -17,7 +17,7 @@ import numpy as np
 
 from forks.streams.columns import ArrayColumn, Column, RawTable
 from forks.streams.dialects import Dialect
-from forks.streams.files import STANDARD_INPUT, StreamError, cell_error, check_columns
+from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
 from forks.streams.formats import FORMATS, Format
 from forks.streams.formats._cells import Numbers
 from forks.streams.opening import Opened, open_table, whose_format
@@ -332,6 +332,8 @@ class InputFile:
         )
 
     def _found(self, name: str, column: Column) -> ColumnInput:
+        if column.categories:
+            self.kinds.setdefault(name, "category")
         kind = self.kinds.get(name)
         if kind is not None:
             return ColumnInput(name=name, numeric=kind == "number")
@@ -346,6 +348,8 @@ class InputFile:
     def _found_label(self, name: str, column: Column) -> ColumnInput:
         found = column.numbers(self._words)
         words = _rare_words(column, found)
+        if column.categories:
+            words = None
         if words and len(np.unique(found.values[np.isfinite(found.values)])) <= _FEW_CLASSES:
             words = None
         if words:
@@ -371,6 +375,3 @@ def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
 
 def _name(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else path
-
-
-__all__ = ["ColumnInput", "Input", "InputFile", "Labelled", "Told", "cell_error"]
