@@ -13,23 +13,7 @@ def mixed(n=600, seed=0):
     """Return a table with columns of all kinds and gaps, and labels."""
     rng = np.random.default_rng(seed)
     hours = np.datetime64("2020-01-01") + rng.integers(0, 20_000, n) * np.timedelta64(1, "h")
-    words = np.array(
-        [
-            "the",
-            "quick",
-            "brown",
-            "fox",
-            "jumps",
-            "over",
-            "a",
-            "lazy",
-            "dog",
-            "in",
-            "some",
-            "old",
-            "town",
-        ]
-    )
+    words = np.array(["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog"])
     number = rng.normal(size=n)
     number[rng.random(n) < 0.1] = np.nan
     late = rng.normal(size=n)
@@ -42,7 +26,7 @@ def mixed(n=600, seed=0):
         "number": number,
         "late": late,
         "few": few,
-        "many": np.array([f"v{k}" for k in rng.integers(0, 60, n)], dtype=object),
+        "many": np.array([f"v{k}" for k in rng.integers(0, 200, n)], dtype=object),
         "when": hours,
         "said": np.array([" ".join(rng.choice(words, 5)) for _ in range(n)], dtype=object),
         "same": np.full(n, 3.0),

@@ -29,8 +29,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ==============  ===============================================================================
     number          The number; the mean of those before it where it is missing. Columns with gaps
                     in the first rows get an indicator each, gaps of all others share one.
-    category        Of at most 32 values: an indicator each, with room for values to come. Of more:
-                    16 columns that values share by their hash, the logarithm of how often the
+    category        Of few values (32, or 128 if all of the table are below 256): an indicator
+                    each, with room for values to come. Of more: the logarithm of how often the
                     value came, and the mean of its targets: the numbers of a regression, or
                     indicators of classes (of the second of two, or of each of the first eight).
                     Missing is a value.

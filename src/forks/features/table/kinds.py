@@ -24,10 +24,9 @@ from forks.features.table.cells import CellError, floats_of, is_missing, key_of
 
 KINDS = ("number", "category", "time", "text", "constant", "identifier", "dropped")
 LEFT_OUT = ("identifier", "dropped")
-FEW = 32  # values of a category that get an indicator each
 SURE = 100  # rows from which on it can be said that a column is constant or an identifier
 _UNIQUE = 0.9  # share of distinct cells of an identifier
-_WORDS = 3.0  # mean number of words of text
+_WORDS, _TEXTS = 3.0, 32  # mean number of words of text, and values of a category of words
 _LIKE_A_DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)")
 
 
@@ -89,7 +88,7 @@ def _of_texts(name: str, texts: list[str], n: int) -> Column:
         return Column(name, "time", "dates and times")
     if n >= SURE and distinct == 1 and len(texts) == n:
         return Column(name, "constant", f"always {texts[0][:40]!r}")
-    if distinct > FEW and sum(len(text.split()) for text in texts) >= _WORDS * len(texts):
+    if distinct > _TEXTS and sum(len(text.split()) for text in texts) >= _WORDS * len(texts):
         return Column(name, "text", "many words")
     if n >= SURE and distinct >= _UNIQUE * len(texts) and len(texts) >= SURE:
         return Column(name, "identifier", "nearly each text is another")

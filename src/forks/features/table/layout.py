@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import Matrix
-from forks.features.table.categories import Category
+from forks.features.table.categories import Category, first_categories
 from forks.features.table.cells import CellError, floats_of
 from forks.features.table.columns import Columns
 from forks.features.table.kinds import LEFT_OUT, Column
@@ -21,6 +21,7 @@ from forks.features.table.text import Text
 from forks.features.table.times import Time
 
 WIDEST = 1024  # features: wider rows are sparse
+_BLOCK = 2048  # rows that are encoded at a time, and stay in the cache meanwhile
 LATE_GAPS = "missing"  # name of the indicator that columns share
 
 
@@ -38,6 +39,18 @@ class Read(NamedTuple):
     def n_rows(self) -> int:
         """How many there are."""
         return len(self.numbers)
+
+    def part(self, rows: slice) -> "Read":
+        """Return some of the rows."""
+        if rows.stop - rows.start >= self.n_rows:
+            return self
+        gaps, labels = self.gaps, self.labels
+        return Read(
+            self.numbers[rows],
+            None if gaps is None else gaps[rows],
+            *({name: part[rows] for name, part in parts.items()} for parts in self[2:5]),
+            None if labels is None else labels[rows],
+        )
 
 
 @dataclass
@@ -96,13 +109,13 @@ class Layout:
         targets = Targets.of_first(task, y)
         numbers: list[str] = []
         times: dict[str, Time] = {}
-        categories: dict[str, Category] = {}
+        cells: dict[str, np.ndarray] = {}
         texts: dict[str, Text] = {}
         for name, kind, _ in columns:
             if kind == "number" or (kind == "constant" and _has_numbers(name, table[name])):
                 numbers.append(name)
             elif kind in ("category", "constant"):
-                categories[name] = Category.of_first(name, table[name], targets.n, bits)
+                cells[name] = table[name]
             elif kind == "time":
                 times[name] = Time.of_first(name, table[name])
             elif kind == "text":
@@ -111,6 +124,7 @@ class Layout:
         read += [(name, time.read(table[name])) for name, time in times.items()]
         gaps = [name for name, values in read if np.isnan(values).any()]
         means = Means.of_none(len(numbers))
+        categories = first_categories(cells, targets.n)
         return cls(columns, numbers, gaps, means, times, categories, texts, targets)
 
     # ---- rows --------------------------------------------------------------------------------
@@ -139,6 +153,17 @@ class Layout:
     def rows(self, read: Read, learn: bool) -> Any:
         """Return the features of rows; with `learn`, learn each after its features are made."""
         out = np.zeros((read.n_rows, self._dense_width))
+        for start in range(0, read.n_rows, _BLOCK):
+            part = slice(start, min(start + _BLOCK, read.n_rows))
+            self._write(read.part(part), learn, out[part])
+        if not self.texts:
+            return out
+        blocks = [text.rows(read.texts[name]) for name, text in self.texts.items()]
+        if len(self.names) > WIDEST:
+            return sparse.hstack([sparse.csr_array(out), *blocks], format="csr")
+        return np.hstack([out, *(block.toarray() for block in blocks)])
+
+    def _write(self, read: Read, learn: bool, out: Matrix) -> None:
         if learn:
             self.means.learn(read.numbers, read.gaps)
         elif read.gaps is not None:
@@ -152,12 +177,6 @@ class Layout:
         for name, category in self.categories.items():
             part = out[:, self._at[name] : self._at[name] + category.width]
             category.write(read.categories[name], targets, learn, part)
-        if not self.texts:
-            return out
-        blocks = [text.rows(read.texts[name]) for name, text in self.texts.items()]
-        if len(self.names) > WIDEST:
-            return sparse.hstack([sparse.csr_array(out), *blocks], format="csr")
-        return np.hstack([out, *(block.toarray() for block in blocks)])
 
     def _write_gaps(self, read: Read, out: Matrix) -> None:
         marks = {name: np.isnan(seconds) for name, seconds in read.times.items()}

@@ -40,19 +40,16 @@ class Means:
 
         Sums go row by row, so they do not depend on how rows are cut into chunks.
         """
-        held = np.clip(X, -_LARGEST, _LARGEST)
+        table = np.empty((len(X) + 1, len(self.sums)))
+        table[0] = self.sums
+        np.clip(X, -_LARGEST, _LARGEST, out=table[1:])
         if gaps is None:
-            self.sums = _sums(self.sums, held)[-1]
+            self.sums = np.cumsum(table, axis=0, out=table)[-1].copy()
             self.counts = self.counts + len(X)
             return
-        sums = _sums(self.sums, np.where(gaps, 0.0, held))
-        counts = _sums(self.counts, ~gaps)
-        np.copyto(X, sums[:-1] / np.maximum(counts[:-1], 1.0), where=gaps)
-        self.sums, self.counts = sums[-1], counts[-1]
-
-
-def _sums(before: Vector, rows: Any) -> Matrix:
-    """Return the sums before the first row, after it, after the second, ..."""
-    table = np.empty((len(rows) + 1, len(before)))
-    table[0], table[1:] = before, rows
-    return np.cumsum(table, axis=0, out=table)
+        table[1:][gaps] = 0.0
+        sums = np.cumsum(table, axis=0, out=table)
+        counts = np.cumsum(np.vstack([self.counts, ~gaps]), axis=0)
+        rows, columns = np.nonzero(gaps)
+        X[rows, columns] = sums[rows, columns] / np.maximum(counts[rows, columns], 1.0)
+        self.sums, self.counts = sums[-1].copy(), counts[-1].copy()

@@ -34,7 +34,6 @@ def layout_to_state(layout: Layout) -> tuple[dict[str, Any], Arrays]:
                 "values": list(category.values),
                 "first_shared": category.first_shared,
                 "n_indicators": category.n_indicators,
-                "own": category.own,
                 "table": category.table is not None,
             }
             if category.table is not None:
@@ -121,19 +120,19 @@ def _category(
     values: Any,
     first_shared: Any,
     n_indicators: Any,
-    own: Any,
     table: Any,
 ) -> Category:
     right = (
         isinstance(values, list)
         and all(type(value) is str for value in values)
-        and _is_count(n_indicators, max(1, len(values)), 2**24)
-        and _is_count(first_shared, 0, n_indicators - 1)
-        and type(own) is type(table) is bool
+        and _is_count(n_indicators, len(values), 2**24)
+        and _is_count(first_shared, 0, max(0, n_indicators - 1))
+        and type(table) is bool
+        and (table or n_indicators > 0)
     )
     _check(right, "category")
     held = _table(f"{number}/", n_targets, arrays) if table else None
-    return Category(name, list(values), first_shared, n_indicators, own, held)
+    return Category(name, list(values), first_shared, n_indicators, held)
 
 
 def _table(prefix: str, n_targets: int, arrays: Arrays) -> Table:
