@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.labels import Labels
+from forks.estimators.labels import Labels, class_probabilities
 from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
@@ -73,6 +73,12 @@ class EstimatorPlayer(Player):
 
     def _loss(self) -> Loss | None:
         return getattr(self.learner, "loss", Hinge())
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        if not self.classifies:
+            return None
+        positive = self.learner.probability(scores.reshape(len(scores), -1))
+        return None if positive is None else class_probabilities(positive)
 
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine
