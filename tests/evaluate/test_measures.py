@@ -188,7 +188,9 @@ def test_memory_is_bounded_for_many_classes():
     figures = measures.figures()
     assert measures.confusion.shape == (0, 0)
     assert math.isnan(figures["auc"])
-    assert figures["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(y, answers))
+    assert figures["balanced_accuracy"] == pytest.approx(
+        metrics.balanced_accuracy_score(y, answers)
+    )
     assert figures["kappa"] == pytest.approx(metrics.cohen_kappa_score(y, answers))
     assert sum(array.nbytes for array in measures.arrays().values()) < 100_000
 

@@ -94,11 +94,7 @@ class Played(NamedTuple):
 class ClassTally:
     """Counts of a classifier; `classes` are sorted, and `loss` is None to leave the losses out."""
 
-    measures: ClassificationMeasures | None  # None for a run that began before there were any
-
-    def __init__(
-        self, classes: np.ndarray, loss: Loss | None, window: int, delay: int = 0
-    ) -> None:
+    def __init__(self, classes: np.ndarray, loss: Loss | None, window: int, delay: int = 0) -> None:
         self.classes = classes
         self.loss = loss
         self.window = window
@@ -114,9 +110,8 @@ class ClassTally:
         self.mistakes += int(np.count_nonzero(wrong))
         self.as_published += int(np.count_nonzero(wrong & played.switched))
         self.recent = np.concatenate([self.recent, wrong])[-self.window :]
-        if self.measures is not None:
-            scores, probabilities = played.scores, played.probabilities
-            self.measures.update(y, played.answers, scores, probabilities, self.classes)
+        scores, probabilities = played.scores, played.probabilities
+        self.measures.update(y, played.answers, scores, probabilities, self.classes)
         if self.loss is None or played.scores is None:
             self.total_loss = math.nan
             return
@@ -133,7 +128,7 @@ class ClassTally:
             "mistakes_as_published": self.as_published,
             "recent_mistake_rate": float(np.mean(self.recent)),
             "loss": self.total_loss,
-            "figures": {} if self.measures is None else self.measures.figures(),
+            "figures": self.measures.figures(),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -148,13 +143,11 @@ class ClassTally:
         self.mistakes, self.as_published = arrays["counts"].tolist()
         self.recent = arrays["recent"].astype(bool)
         (self.total_loss,) = arrays["sums"].tolist()
-        self.measures = _restored(self.measures, arrays)
+        _restore(self.measures, arrays)
 
 
 class ErrorTally:
     """Sums of a regressor; without a loss, those of the errors only."""
-
-    measures: RegressionMeasures | None  # None for a run that began before there were any
 
     def __init__(self, loss: Loss | None, window: int = 1000, delay: int = 0) -> None:
         self.loss = loss
@@ -169,8 +162,7 @@ class ErrorTally:
         errors = played.answers - y
         self.absolute = _sum(self.absolute, np.abs(errors), None)
         self.squared = _sum(self.squared, errors**2, None)
-        if self.measures is not None:
-            self.measures.update(y, played.answers)
+        self.measures.update(y, played.answers)
         if self.loss is None:
             self.total_loss = math.nan
             return
@@ -183,7 +175,7 @@ class ErrorTally:
             "loss": self.total_loss,
             "absolute_error": self.absolute / rounds,
             "squared_error": self.squared / rounds,
-            "figures": {} if self.measures is None else self.measures.figures(),
+            "figures": self.measures.figures(),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -194,25 +186,23 @@ class ErrorTally:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from what `arrays` returned."""
         self.total_loss, self.absolute, self.squared = arrays["sums"].tolist()
-        self.measures = _restored(self.measures, arrays)
+        _restore(self.measures, arrays)
 
 
 Tally = ClassTally | ErrorTally
 _PREFIX = "measures."
 
 
-def _named(measures: ClassificationMeasures | RegressionMeasures | None) -> dict[str, np.ndarray]:
-    arrays = {} if measures is None else measures.arrays()
-    return {_PREFIX + name: array for name, array in arrays.items()}
+def _named(measures: ClassificationMeasures | RegressionMeasures) -> dict[str, np.ndarray]:
+    return {_PREFIX + name: array for name, array in measures.arrays().items()}
 
 
-def _restored(measures: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Take measures back to what `_named` returned; None if there is nothing to go on from."""
+def _restore(
+    measures: ClassificationMeasures | RegressionMeasures, arrays: dict[str, np.ndarray]
+) -> None:
+    """Take measures back to what `_named` returned."""
     own = {k.removeprefix(_PREFIX): v for k, v in arrays.items() if k.startswith(_PREFIX)}
-    if not own:
-        return None
     measures.restore(own)
-    return measures
 
 
 def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:

@@ -56,6 +56,14 @@ class Answers:
         figures = {rate.__name__: rate(*self.counts) for rate in RATES}
         return figures | {f"recent_{rate.__name__}": rate(*recent) for rate in RATES}
 
+    def recent_matrix(self) -> np.ndarray:
+        """Return the confusion matrix of the last rows, of the same shape as that of all."""
+        matrix = np.zeros_like(self.matrix)
+        if len(matrix):
+            labels, answers = self.recent.values[self.recent.values[:, 1] >= 0].T
+            np.add.at(matrix, (labels, answers), 1)
+        return matrix
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything counted so far, for `restore`."""
         return {"counts": self.counts, "matrix": self.matrix, "codes": self.recent.values}

@@ -51,7 +51,12 @@ class ClassificationMeasures:
         self._n_waiting = 0
 
     def update(
-        self, y: Any, answers: Any, scores: Any = None, probabilities: Any = None, columns: Any = None
+        self,
+        y: Any,
+        answers: Any,
+        scores: Any = None,
+        probabilities: Any = None,
+        columns: Any = None,
     ) -> None:
         """Count the next rows.
 
@@ -146,6 +151,12 @@ class ClassificationMeasures:
         """Rows of each label (first axis) that were answered with each class; up to 100 classes."""
         self._settle()
         return self.answers.matrix
+
+    @property
+    def recent_confusion(self) -> np.ndarray:
+        """The same for the last rows."""
+        self._settle()
+        return self.answers.recent_matrix()
 
     def figures(self) -> dict[str, float]:
         """Return all figures by name, nan where there is none; see the guide for what each is."""
