@@ -15,11 +15,12 @@ from sklearn.utils import get_tags
 from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.labels import Labels, class_probabilities
+from forks.estimators.labels import Labels
 from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
 from forks.evaluate.player import Player
+from forks.evaluate.predictions import probabilities_of
 from forks.losses import Hinge, Loss, SquaredError
 
 
@@ -77,8 +78,7 @@ class EstimatorPlayer(Player):
     def _probabilities(self, scores: Any) -> np.ndarray | None:
         if not self.classifies:
             return None
-        positive = self.learner.probability(scores.reshape(len(scores), -1))
-        return None if positive is None else class_probabilities(positive)
+        return probabilities_of(self.learner, scores)
 
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine

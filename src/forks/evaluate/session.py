@@ -27,7 +27,7 @@ from forks.evaluate._outputs import Output
 from forks.evaluate._rows import Rows, rows_of
 from forks.evaluate.metrics import ClassTally, Played
 from forks.evaluate.players import EstimatorPlayer
-from forks.evaluate.predictions import heading, plain, prediction_lines
+from forks.evaluate.predictions import Predictions, plain
 from forks.files import ModelFileError, encode, remove_temporary
 
 CHECKPOINT = "checkpoint.forks"
@@ -108,7 +108,8 @@ def learn(
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional
-        CSV file: row, prediction, score (one column a class for more than two), label.
+        CSV file: row, prediction, score (score_A, score_B, ... for more than two classes),
+        probability_A, probability_B, ... for learners that have probabilities, label.
     metrics : path, optional
         File of JSON lines, one a record.
     checkpoint : path, optional
@@ -274,9 +275,10 @@ class _Session:
         self._trace(rows.y, played)
         if self.predictions.path is not None:
             scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
+            table = Predictions(played.answers, scores, played.probabilities, rows.y)
             if before == 0:
-                self.predictions.write(heading(classes, labelled=True))
-            self.predictions.write(prediction_lines(before, played.answers, scores, rows.y))
+                self.predictions.write(table.heading(classes))
+            self.predictions.write(table.lines(before))
         if player.rounds % self.every == 0:
             self._record()
             self.save()

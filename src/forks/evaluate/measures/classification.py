@@ -83,7 +83,9 @@ class ClassificationMeasures:
         """Count the rows that were put off."""
         waiting, self._waiting, self._n_waiting = self._waiting, [], 0
         for group in _alike(waiting):
-            y, answers, scores, probabilities = (_joined(parts) for parts in [*zip(*group)][:4])
+            y, answers, scores, probabilities = (
+                _joined(parts) for parts in [*zip(*group, strict=True)][:4]
+            )
             self._count(y, answers, scores, probabilities, group[0][4])
 
     def _count(
