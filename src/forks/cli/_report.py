@@ -7,7 +7,6 @@ from typing import Any
 import typer
 
 _MOST_CLASSES = 10  # beyond, the confusion matrix is not printed
-_WIDE = 1000  # columns where there is no terminal: nothing is cut
 # Names of figures, how they are printed, and what they are in the table.
 _OF_CLASSES = (
     ("accuracy", ".2%", "accuracy"),
@@ -44,13 +43,9 @@ def line(figures: dict[str, Any]) -> str:
 
 def show_figures(figures: dict[str, Any], window: int) -> None:
     """Print the figures of a run over all rows and over the last ones, and what was confused."""
-    from rich.console import Console
+    from forks.experiments.report import Table, plain_console
 
-    from forks.experiments.report import Table
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE)
+    console = plain_console()
     recently = min(window, figures["rows"])
     console.print(Table(["", "all rows", f"last {recently:,}"], [*_rows(figures)]))
     if 2 <= len(figures.get("classes", ())) <= _MOST_CLASSES:

@@ -22,6 +22,7 @@ from forks.experiments.compare.problem import CLASSIFICATION, read_problem
 from forks.experiments.compare.runs import Comparison, Run, played
 from forks.experiments.compare.scaling import scaled_at_once
 from forks.experiments.compare.table import show
+from forks.experiments.report import plain_console
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
 
@@ -30,7 +31,6 @@ __all__ = ["Run", "run_compare"]
 _SMALL = 10_000  # rows up to which the paper's budget is 50
 _MEDIAN_ROWS = 500
 _PERMUTATIONS = 20
-_WIDE = 1000  # columns
 
 
 def run_compare(
@@ -77,18 +77,12 @@ def run_compare(
         batch=batch,
     )
     check_kernel(Gaussian(plan.bandwidth))
-    console = _console() if console is None else console
+    console = plain_console() if console is None else console
     runs = list(played(plan, problem, contestants, jobs or os.cpu_count() or 1, console))
     show(console, plan, contestants, runs, problem.X.shape[1])
     if output is not None:
         _write(output, plan, runs)
     return runs
-
-
-def _console() -> Console:
-    """Return the terminal, or a page so wide that nothing is cut."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDE)
 
 
 def _median_bandwidth(X: Any, scale: bool, seed: int) -> float:
