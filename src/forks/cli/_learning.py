@@ -66,7 +66,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
 
 def _begin(options: Any) -> _Begin:
     """Return what the run goes on from: a checkpoint, a saved model, or nothing."""
-    from forks.evaluate._encoder import encoder_beside
+    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.session import CHECKPOINT
 
     model = None
@@ -87,10 +87,10 @@ def _prepared(
     options: Any, begin: _Begin, file: Any, first: Any, settings: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return the model and the encoder, made by the first rows if they are new."""
-    from forks.cli._models import check_labels, make_model, task_of
+    from forks.cli._models import check_labels, guess_task, make_model
 
     y = _present(_labels_of(file, first))
-    task, why = task_of(y)
+    task, why = guess_task(y)
     if options.task != "auto":
         task, why = str(options.task), "told"
     if begin.model is not None:
@@ -165,7 +165,7 @@ class _Kept:
 def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
     """Write a model, how its files were read, and the encoder; to standard output for "-"."""
     from forks.estimators.saving import as_bytes
-    from forks.evaluate._encoder import encoder_state
+    from forks.evaluate.encoded import encoder_state
     from forks.files import write_atomically
 
     note, arrays = encoder_state(encoder)
@@ -202,7 +202,7 @@ def _labels_of(file: Any, rows: Any) -> Any:
 
 def _present(y: Any) -> Any:
     """Return the labels that are not missing."""
-    from forks.evaluate._rows import labelled_of, labels_among
+    from forks.evaluate.rows import labelled_of, labels_among
 
     return labels_among(y, labelled_of(y))
 

@@ -31,7 +31,7 @@ def info(options: Options) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Return what a model file holds, as JSON."""
-    from forks.evaluate._encoder import encoder_beside
+    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.predictions import plain
     from forks.evaluate.session import CHECKPOINT
     from forks.files import encode

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forks.engine.checks import whole
-from forks.evaluate._rows import rows_of
 from forks.evaluate.metrics import Checkpoint
 from forks.evaluate.player import Player
 from forks.evaluate.players import LearnerPlayer, player_for
+from forks.evaluate.rows import rows_of
 
 
 def prequential(

@@ -16,10 +16,11 @@ from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import Labels
-from forks.evaluate._rows import Queue, Rows, labels_among
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
 from forks.evaluate.player import Player
+from forks.evaluate.predictions import probabilities_of
+from forks.evaluate.rows import Queue, Rows, labels_among
 from forks.losses import Hinge, Loss, SquaredError
 
 
@@ -73,6 +74,11 @@ class EstimatorPlayer(Player):
 
     def _loss(self) -> Loss | None:
         return getattr(self.learner, "loss", Hinge())
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        if not self.classifies:
+            return None
+        return probabilities_of(self.learner, scores)
 
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine
@@ -248,6 +254,7 @@ class PartialFitPlayer(Player):
         self.has_scores = self.classifies and hasattr(model, "decision_function")
         self.has_learned = False
         self.waiting = Queue()
+        self._shares: np.ndarray | None = None  # probabilities of the rows just predicted
 
     def prepare(self, rows: Rows) -> None:
         """Check that weights can be learned, as well."""
@@ -272,14 +279,23 @@ class PartialFitPlayer(Player):
         return answers, scores, np.ones(rows.n_rows, bool)
 
     def _predict(self, rows: Rows) -> tuple[Any, Any]:
+        self._shares = None
         try:
+            if self.classifies and hasattr(self.model, "predict_proba"):
+                with self.clock.paused():  # others need not make them
+                    self._shares = np.asarray(self.model.predict_proba(rows.X))
             if not self.has_scores:
                 return np.asarray(self.model.predict(rows.X)), None
             return None, np.asarray(self.model.decision_function(rows.X))
         except NotFittedError:
             if self.has_learned:
                 raise
+            if self.classifies and hasattr(self.model, "predict_proba"):
+                self._shares = np.full((rows.n_rows, len(self.classes)), 1.0 / len(self.classes))
             return None, self._no_scores(rows.n_rows)
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        return self._shares
 
 
 def _classifies(name: str, model: Any) -> bool:
@@ -305,6 +321,7 @@ class RiverPlayer(Player):
         from river import metrics
 
         self.classifies = not metrics.MSE().works_with(model)
+        self._shares: list[Any] = []  # probabilities of the rows just predicted
         self.waiting: deque[tuple[dict[Any, Any], Any]] = deque()  # their labels have not come
 
     def prepare(self, rows: Rows) -> None:
@@ -317,9 +334,12 @@ class RiverPlayer(Player):
         return None if self.classifies else SquaredError()
 
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
-        answers = []
+        answers, self._shares = [], []
         for event in zip(_dicts(rows.X), rows.y.tolist(), strict=True):
             answers.append(self.model.predict_one(event[0]))
+            if self.classifies:
+                with self.clock.paused():  # others need not make them
+                    self._shares.append(_shares(self.model, event[0]))
             self.waiting.append(event)
             if len(self.waiting) > self.delay:
                 self.model.learn_one(*self.waiting.popleft())
@@ -327,6 +347,21 @@ class RiverPlayer(Player):
             return np.array(answers, object), None, np.ones(rows.n_rows, bool)
         numbers = np.array([0.0 if answer is None else answer for answer in answers])
         return numbers, None, np.ones(rows.n_rows, bool)
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        if not self.classifies or None in self._shares:
+            return None
+        classes = self.classes.tolist()
+        table = np.array([[float(row.get(c, 0.0)) for c in classes] for row in self._shares])
+        return np.where(table.sum(axis=1, keepdims=True) > 0.0, table, 1.0 / len(classes))
+
+
+def _shares(model: Any, x: dict[Any, Any]) -> dict[Any, float] | None:
+    """Return the probabilities of River's model by label, None if it has none."""
+    try:
+        return dict(model.predict_proba_one(x))
+    except NotImplementedError:
+        return None
 
 
 def _dicts(X: Any) -> Iterator[dict[Any, Any]]:
