@@ -56,7 +56,8 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             )
         except StreamLabelError as error:
             name, row = file.where(error.row)
-            raise StreamError(f"{name}, row {row}: {error.what}") from None
+            advice = "--classes lists all that can come"
+            raise StreamError(f"{name}, row {row}: {error.what}; {advice}") from None
         except CellError as error:
             name, row = file.where(kept.rows + error.row)
             fault = f"{name}, row {row}, column {error.column!r}: {error.fault}"
@@ -194,9 +195,8 @@ def _labels_of(file: Any, rows: Any) -> Any:
     if rows.y is None:
         from forks.streams import StreamError
 
-        label = file.input.label
-        name = label if label is None or isinstance(label, str) else label.name
-        raise StreamError(f"{file.name} has no column {name!r}, which has the labels")
+        label = file.input.label_name
+        raise StreamError(f"{file.name} has no column {label!r}, which has the labels")
     return rows.y
 
 

@@ -20,8 +20,8 @@ def show_understood(file: Any, encoder: Any, task: str, why: str, features: int)
     """Print files, label, task and kinds of columns on stderr."""
     for note in file.notes:
         typer.echo(f"Note: {note}", err=True)
-    label = file.input.label
-    name = "label" if label is None else f"label {label.name}"
+    label = file.input.label_name
+    name = "label" if label is None else f"label {label}"
     typer.echo(f"{name}: {task} ({why}); {features:,} features", err=True)
     if encoder is not None:
         for line in kinds_lines(encoder.columns_):

@@ -276,6 +276,7 @@ class _Session:
                 for part in rows.part(skipped, rows.n_rows).parts(due, self.every):
                     with uninterrupted():
                         self._play_rows(part)
+                self.predictions.flush(to_disk=False)  # a pipe may pause now
             if to_skip:
                 rounds = self.player.rounds
                 raise ValueError(

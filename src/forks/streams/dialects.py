@@ -42,8 +42,6 @@ class Dialect:
             )
         if self.point not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {self.point!r}")
-        if self.point is not None and self.point == self.delimiter:
-            raise ValueError(f"the decimal {self.point!r} cannot be the delimiter")
 
     def describe(self) -> str:
         """Return it in a few words."""
@@ -60,14 +58,15 @@ def find_dialect(head: bytes, told: Dialect, words: Words, usual: str = ",") -> 
     if len(lines) > 1 and not text.endswith(("\n", "\r")):
         lines.pop()  # may be cut
     lines = [line for line in lines[:_ROWS] if line.strip()]
-    delimiter = told.delimiter or _delimiter(lines, told.point, usual)
-    rows = _split(lines, delimiter)
+    delimiter = told.delimiter or _delimiter(lines, usual)
+    rows = split(lines, delimiter)
     point = told.point or _point(rows, delimiter)
     header = _has_header(rows, point, words) if told.header is None else told.header
     return replace(told, delimiter=delimiter, header=header, point=point)
 
 
-def _split(lines: list[str], delimiter: str) -> list[list[str]]:
+def split(lines: list[str], delimiter: str) -> list[list[str]]:
+    """Return the cells of lines, without blanks around them; no rows if quotes are wrong."""
     spaces: Any = {"skipinitialspace": True} if delimiter == " " else {}
     try:
         rows = list(csv.reader([line.strip() if spaces else line for line in lines],
@@ -77,15 +76,13 @@ def _split(lines: list[str], delimiter: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows if row]
 
 
-def _delimiter(lines: list[str], point: str | None, usual: str) -> str:
+def _delimiter(lines: list[str], usual: str) -> str:
     """Return what cuts all rows into the same number of cells, more than one."""
     candidates = [usual, *(d for d in DELIMITERS.values() if d != usual)]
     if usual == ",":  # which is in many cells of other tables: it comes last, but for the space
         candidates = list(DELIMITERS.values())
     for delimiter in candidates:
-        if delimiter == point:
-            continue
-        widths = Counter(map(len, _split(lines, delimiter)))
+        widths = Counter(map(len, split(lines, delimiter)))
         if len(widths) == 1 and max(widths) > 1:
             return delimiter
     first = lines[0] if lines else ""  # ragged: the row at fault is to be named

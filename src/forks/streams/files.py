@@ -120,10 +120,12 @@ class TextFile:
         return self._text.feed(b"", last=True)  # nothing, or a fault
 
     def peek(self, size: int = BLOCK) -> bytes:
-        """Return the text to come, about so many bytes or up to the first pause of a pipe."""
+        """Return the text to come, about so many bytes or what a pipe gives within a second."""
         parts = [self.block(size) or b""]
+        deadline = time.monotonic() + PATIENCE
         while parts[-1] and sum(map(len, parts)) < size:
-            parts.append(self.block(size, wait=PATIENCE) or b"")
+            wait = deadline - time.monotonic()
+            parts.append((self.block(size, wait) or b"") if wait > 0 else b"")
         self._ahead = b"".join(parts)
         return self._ahead
 

@@ -44,6 +44,11 @@ class HashedInput:
     numeric_labels: bool = True  # or text
     hashing: str = "MurmurHash3"  # version 0.1.0 had another one
 
+    @property
+    def label_name(self) -> str | None:
+        """The column of the labels."""
+        return self.label
+
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
         lists = {"numbers": list(self.numbers), "categorical": list(self.categorical)}
@@ -82,6 +87,7 @@ class HashedFile:
         self, path: str, known: HashedInput, *, format: str | None = None, chunk: int = 10_000
     ) -> None:
         self.path, self.input, self.chunk = path, known, chunk
+        self.paths = [path]
         self.name = "standard input" if path == STANDARD_INPUT else path
         self.notes: list[str] = []
         self._stack = ExitStack()

@@ -20,9 +20,11 @@ from forks.streams.dialects import Dialect
 from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
 from forks.streams.formats import FORMATS, Format
 from forks.streams.formats._cells import Numbers
+from forks.streams.formats.libsvm import find_shape
 from forks.streams.opening import Opened, open_table, whose_format
 from forks.streams.words import Words
 
+LIBSVM = "libsvm"
 _RARE = 0.01  # share of words up to which a column is one of numbers all the same
 _FEW_WORDS = 3  # of them that may differ
 _FEW_CLASSES = 20  # numbers that are rather classes, if there are words among them
@@ -43,6 +45,7 @@ class Input:
 
     format: str  # a name of `forks.streams.formats.FORMATS`
     n_features: int | None = None  # of formats that are no tables
+    zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
     columns: tuple[ColumnInput, ...] = ()
     label: ColumnInput | None = None
     weights: str | None = None
@@ -74,7 +77,9 @@ class Input:
             fits = (
                 type(made.format) is str
                 and made.format in FORMATS
-                and (made.n_features is None or int(made.n_features) >= 1)
+                and (made.n_features is None or type(made.n_features) is int)
+                and (made.n_features is None or made.n_features >= 1)
+                and type(made.zero_based) in (bool, type(None))
                 and type(made.weights) in (str, type(None))
             )
         except (TypeError, KeyError, ValueError):
@@ -82,6 +87,11 @@ class Input:
         if not fits:
             raise ValueError("the description of the input is wrong")
         return made
+
+    @property
+    def label_name(self) -> str | None:
+        """The column of the labels."""
+        return None if self.label is None else self.label.name
 
     @property
     def is_table(self) -> bool:
@@ -233,12 +243,21 @@ class InputFile:
             raise ValueError(f"{self.name} is {format.name}, whose rows have no named columns")
 
     def _number_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
-        width = self.features if self.input is None else self.input.n_features
-        options = {"zero_based": self.zero_based} if format.name == "libsvm" else {}
+        known = self.input
+        width = self.features if known is None else known.n_features
+        options, zero = {}, self.zero_based
+        if format.name == LIBSVM:
+            if known is None:
+                width, zero = find_shape(source, width, zero)
+            elif zero is None:
+                zero = known.zero_based
+            options = {"zero_based": zero}
+        elif zero is not None:
+            raise ValueError(f"zero_based= is for LIBSVM rows, and {self.name} is {format.name}")
         rows = format.read(source, n_features=width, chunk=self.chunk, **options)
         for X, y, *weights in self._stack.enter_context(closing(rows)):
             if self.input is None:
-                self.input = Input(format=format.name, n_features=X.shape[1], na=tuple(self.na))
+                self.input = Input(format=format.name, n_features=X.shape[1], zero_based=zero)
             yield Labelled(X, y, *weights)
 
     def _table_rows(self, format: Format, source: Any) -> Iterator[Labelled]:

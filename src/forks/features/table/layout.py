@@ -1,7 +1,7 @@
 """Which features the columns of a table become, and what is known of each column.
 
-First come the columns in their order, but for text; then one indicator of gaps that came late, if
-there is a number or a time; then the blocks of words.
+First come the columns in their order, but for text; then one indicator of gaps that came late, in
+tables that had gaps in their first rows; then the blocks of words.
 """
 
 from dataclasses import dataclass, field
@@ -90,7 +90,7 @@ class Layout:
                 gap_at[name] = len(names)
                 names.append(f"{name} {LATE_GAPS}")
         self._late_at = len(names)
-        names += [LATE_GAPS] if self.numbers or self.times else []
+        names += [LATE_GAPS] if self.own_gaps else []
         self._dense_width = len(names)
         self._number_at = np.array([at[name] for name in self.numbers], dtype=np.intp)
         self._at, self._gap_at = at, gap_at
@@ -185,7 +185,7 @@ class Layout:
         for name, gaps in marks.items():
             if name in self._gap_at:
                 out[:, self._gap_at[name]] = gaps
-            else:
+            elif self.own_gaps:
                 np.maximum(out[:, self._late_at], gaps, out=out[:, self._late_at])
 
 

@@ -65,13 +65,31 @@ def read_libsvm(
     return _chunks(file, n_features, chunk, dense, zero_based)
 
 
+def find_shape(
+    path: PathLike | TextFile, n_features: int | None, zero_based: bool | None
+) -> tuple[int | None, bool | None]:
+    """Return the width of rows and whether indices count from 0, as far as it must be found.
+
+    A file is read to its end for that; of a pipe the first rows are looked at.
+    """
+    file = open_text(path)
+    if isinstance(file, Pipe):
+        if zero_based is None and n_features is not None:
+            lines = file.peek().decode().splitlines()[:-1]
+            has_zero = any(map(_ZERO.search, lines))
+            zero_based = has_zero and max(map(_last_index, lines), default=-1) < n_features
+        return n_features, zero_based
+    largest, has_zero = _largest_index(file)
+    zero_based = has_zero if zero_based is None else zero_based
+    return n_features or max(1, largest + zero_based), zero_based
+
+
 def _chunks(
     file: TextFile, n_features: int | None, chunk: int, dense: bool | None, zero_based: bool | None
 ) -> Chunks:
     if n_features is None:
-        largest, has_zero = _largest_index(file)
-        zero_based = has_zero if zero_based is None else zero_based
-        n_features = max(1, largest + zero_based)
+        n_features, zero_based = find_shape(file, None, zero_based)
+        assert n_features is not None  # it is no pipe
     with file:
         while lines := file.rows(chunk, _is_row):
             if zero_based is None:

@@ -3,11 +3,11 @@
 import json
 import re
 
-from forks.streams.dialects import DELIMITERS, _split
+from forks.streams.dialects import DELIMITERS, split
 
 _LIBSVM = re.compile(r"\s*[^\s:|,]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)*\s*(#.*)?")
 _ENTRY = re.compile(r"\s\d+:\S")
-_VW = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s[^|]*|'?\S*)?\|\S*(\s|$)")
+_VW = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s[^|]*|'\S*)?\|[^\s|]*(\s|$)")
 _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 _LINES = 50
 
@@ -46,7 +46,7 @@ def _is_json(line: str) -> bool:
 def _is_table(rows: list[str]) -> bool:
     rows = rows[:-1] if len(rows) > 2 else rows  # the last one may be cut
     for delimiter in DELIMITERS.values():
-        cells = _split(rows, delimiter)
+        cells = split(rows, delimiter)
         if len({len(row) for row in cells}) == 1 and len(cells[0]) > 1:
             return delimiter != " " or _are_numbers(cells[1:])
     return False
