@@ -17,9 +17,17 @@ from forks.engine import Learner, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.first_rows import Beginner, Configured
-from forks.estimators.inputs import FORM, canonical, checked_rows, checked_weights, is_empty
+from forks.estimators.gaps import GapFiller, Gaps
+from forks.estimators.inputs import (
+    FORM,
+    checked_rows,
+    checked_weights,
+    finite_or_missing,
+    is_empty,
+)
 from forks.estimators.insight import Insight
 from forks.estimators.order import LabelRunsWarning, describe_runs, random_order
+from forks.features.means import Means
 
 Answer = TypeVar("Answer")
 
@@ -30,7 +38,7 @@ class MendWarning(UserWarning):
     """A learner has skipped steps, or started anew, because numbers would have overflowed."""
 
 
-class OnlineEstimator(Insight, Beginner, BaseEstimator):
+class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
@@ -44,6 +52,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         "feature_names_in_",
         "engine_",
         "_first_rows",
+        "_gaps",
     )
     random_state: Any
 
@@ -105,7 +114,9 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
             order = random_order(len(targets), weights, 0 if fixed else seed)
             X, targets = X[order], targets[order]
             weights = None if weights is None else weights[order]
-        self._learn(X, targets, self._weighed(targets, weights))
+        weights = self._weighed(targets, weights)
+        (X,) = self._fill_as_learned(weights, X)
+        self._learn(X, targets, weights)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn the next rows of the stream in their order; an empty chunk does nothing.
@@ -160,7 +171,9 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
     ) -> np.ndarray:
         X, y, weights = self._check(X, y, sample_weight, first)
         targets = self._targets(X, y, weights, classes, first)
-        return self._shaped(self._learn(X, targets, self._weighed(targets, weights)))
+        weights = self._weighed(targets, weights)
+        (X,) = self._fill_as_learned(weights, X)
+        return self._shaped(self._learn(X, targets, weights))
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -188,6 +201,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
                 raise ValueError(f"ahead has {scored.shape[0]} rows, but X has {rows.shape[0]}")
             targets = self._targets(rows, labels, weights, classes, first)
             weights = self._weighed(targets, weights)
+            rows, scored = self._fill_as_learned(weights, rows, scored)
             with self.engine_.lock.alone:  # no prediction in between
                 self.engine_.enter()
                 return self._shaped(self._score_and_learn(scored, rows, targets, weights))
@@ -202,7 +216,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
-        return canonical(X), y, weights
+        return finite_or_missing(self, X), y, weights
 
     def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
         if first:
@@ -222,7 +236,8 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         rng = np.random.default_rng(seed)
         engine = engine_for(configured.learner, X.shape[1], n_outputs, rng)
         first_rows = configured.first_rows(seed)
-        self.__dict__.update(engine_=engine, _first_rows=first_rows)  # in one step
+        gaps = Gaps(Means.of_none(X.shape[1]))
+        self.__dict__.update(engine_=engine, _first_rows=first_rows, _gaps=gaps)  # in one step
         self._warn_of_old_use()
         return targets, seed
 
@@ -275,6 +290,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
             before = self.__dict__.copy()
             try:
                 answer = work()
+                self._settle_gaps()
                 self._warn_of_mends()
                 return answer
             except BaseException:
@@ -296,10 +312,12 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         """Bring what depends on the rows learned up to date; for a thread that holds the lock."""
         self.engine_.settle()
         self._look()
+        self._settle_gaps()
 
     def _reading(self, work: Callable[[], Answer]) -> Answer:
         """Return the answer of a function that reads, between two calls that learn."""
-        if self._look_is_due():  # a call was cut by an interrupt, or is going on in another thread
+        # A call was cut by an interrupt, or is going on in another thread.
+        if self._gaps.rows is not None or self._look_is_due():
             with self.engine_.lock.alone:
                 self.engine_.enter()
                 self._settle()
@@ -386,53 +404,28 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
     def _scores(self, X: Any, ahead: bool = False) -> Matrix:
         """Return the scores of rows; if they are `ahead`, the next ones of the stream."""
         X = self._checked_rows(X)
-        return self._reading(lambda: self.engine_.predict(self._scaled(X), ahead))
+        return self._reading(lambda: self.engine_.predict(self._ready(X), ahead))
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self, "engine_")
         return checked_rows(self, X)
 
+    def _ready(self, X: Any) -> Any:
+        """Return checked rows as the engine scores them now."""
+        return self._scaled(self._without_gaps(X))
+
     def features_of(self, X: Any) -> Matrix | None:
         """Return the features in which the score is linear now; None if there are none."""
         X = self._checked_rows(X)
-        return self._reading(lambda: self.engine_.features(self._scaled(X)))
+        return self._reading(lambda: self.engine_.features(self._ready(X)))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    @property
-    def learner_(self) -> Learner:
-        """The learner at work, with everything that was set from data."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.learner
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows that the model has learned."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.rounds
-
-    @property
-    def n_mends_(self) -> int:
-        """Steps that were left out, or mended, because numbers would not have been finite."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.mends
-
-    @property
-    def last_mend_(self) -> int | None:
-        """The round of the last of them, counted from 1."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.last_mend
-
-    @property
-    def n_points_(self) -> int:
-        """Points that the model stores now."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.stored_points
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 

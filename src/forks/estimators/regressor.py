@@ -106,6 +106,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         def work() -> tuple[np.ndarray, np.ndarray]:
             rows, numbers, weights = self._check(X, y, sample_weight, first)
             targets = self._targets(rows, numbers, weights, classes, first)
+            (rows,) = self._fill_as_learned(weights, rows)
             scores, ends = self._learn_with_intervals(rows, targets, weights, level)
             return self._shaped(scores), scores + ends
 

@@ -21,6 +21,7 @@ from forks.engine import MANY, Engine, EngineGroup, Learner, Memory
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.first_rows import LOOKS, FirstRows
+from forks.estimators.gaps import read_gaps, write_gaps
 from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.features.scaling import Scale
@@ -33,6 +34,7 @@ _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
 }
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _NOTE = "note."
+_SINCE_0_2 = ("_gaps",)  # attributes that files of before do not have
 Arrays = dict[str, np.ndarray]
 
 
@@ -153,6 +155,7 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     notes = {key.removeprefix(_NOTE): arrays.pop(key) for key in [*arrays] if key[:5] == _NOTE}
     if header["fitted"] is not None:
         fitted = header["fitted"]
+        fitted = {**dict.fromkeys(_SINCE_0_2), **fitted} if isinstance(fitted, dict) else fitted
         _keys("what was learned", fitted, set(model._fitted))
         for attribute in model._fitted:
             if attribute != "feature_names_in_" or fitted[attribute] is not None:
@@ -408,5 +411,8 @@ _ATTRIBUTES = {
     "_first_rows": _Attribute(_write_first, _read_first),
     "_class_counts": _Attribute(  # of now: it is settled
         lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
+    ),
+    "_gaps": _Attribute(
+        write_gaps, lambda given, model, arrays: read_gaps(model.n_features_in_, arrays)
     ),
 }

@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import Matrix
+from forks.features.means import Means
 from forks.features.table.categories import Category, first_categories
 from forks.features.table.cells import CellError, floats_of
 from forks.features.table.columns import Columns
 from forks.features.table.kinds import LEFT_OUT, Column
-from forks.features.table.numbers import Means
 from forks.features.table.targets import Targets
 from forks.features.table.text import Text
 from forks.features.table.times import Time
@@ -164,10 +164,12 @@ class Layout:
         return np.hstack([out, *(block.toarray() for block in blocks)])
 
     def _write(self, read: Read, learn: bool, out: Matrix) -> None:
-        if learn:
-            self.means.learn(read.numbers, read.gaps)
+        if learn and read.gaps is None:
+            self.means = self.means.after(read.numbers)
+        elif learn:
+            self.means = self.means.fill_running(read.numbers)
         elif read.gaps is not None:
-            self.means.fill(read.numbers, read.gaps)
+            self.means.fill(read.numbers)
         out[:, self._number_at] = read.numbers
         self._write_gaps(read, out)
         targets = self.targets.of(read.labels, read.n_rows)
