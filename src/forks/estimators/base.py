@@ -2,8 +2,6 @@
 
 import copy
 import logging
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -26,16 +24,13 @@ from forks.estimators.inputs import (
     is_empty,
 )
 from forks.estimators.insight import Insight
-from forks.estimators.order import LabelRunsWarning, describe_runs, random_order
+from forks.estimators.order import random_order
+from forks.estimators.warning import MendWarning, warn_caller
 from forks.features.means import Means
 
 Answer = TypeVar("Answer")
 
 logger = logging.getLogger("forks")
-
-
-class MendWarning(UserWarning):
-    """A learner has skipped steps, or started anew, because numbers would have overflowed."""
 
 
 class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
@@ -70,7 +65,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         """Return the targets of the engine that labels stand for, one column per output."""
         raise NotImplementedError
 
-    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+    def _start(self, y: Any, classes: Any, counted: Any, batch: bool) -> int:
         """Look at the first labels (`counted`: those with a weight); return how many outputs."""
         raise NotImplementedError
 
@@ -108,15 +103,14 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, shuffle: bool) -> None:
         X, y, weights = self._check(X, y, sample_weight, True)
-        targets, seed = self._begin(X, y, weights, None)
+        targets, seed = self._begin(X, y, weights, None, batch=True)
         if shuffle:
             fixed = self.random_state is None
             order = random_order(len(targets), weights, 0 if fixed else seed)
             X, targets = X[order], targets[order]
             weights = None if weights is None else weights[order]
-        weights = self._weighed(targets, weights)
         (X,) = self._fill_as_learned(weights, X)
-        self._learn(X, targets, weights)
+        self._learn(X, targets, self._weighed(targets, weights))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn the next rows of the stream in their order; an empty chunk does nothing.
@@ -129,8 +123,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         X, y, sample_weight
             As for `fit`.
         classes : array, optional
-            All labels that can occur; used in the first call only. Without it the first chunk
-            must hold them all.
+            All labels that can occur; used in the first call only. Without it others may come in
+            later calls.
 
         Returns
         -------
@@ -170,10 +164,15 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
     ) -> np.ndarray:
         X, y, weights = self._check(X, y, sample_weight, first)
-        targets = self._targets(X, y, weights, classes, first)
-        weights = self._weighed(targets, weights)
+        self._prepare(X, y, weights, classes, first)
         (X,) = self._fill_as_learned(weights, X)
-        return self._shaped(self._learn(X, targets, weights))
+
+        def learn(rows: slice) -> np.ndarray:
+            targets = self.targets_of(y[rows])
+            own = self._weighed(targets, None if weights is None else weights[rows])
+            return self._shaped(self._learn(_part(X, rows), targets, own))
+
+        return self._by_classes(y, learn)
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -199,12 +198,18 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
             scored = checked_rows(self, ahead)
             if scored.shape[0] != rows.shape[0]:
                 raise ValueError(f"ahead has {scored.shape[0]} rows, but X has {rows.shape[0]}")
-            targets = self._targets(rows, labels, weights, classes, first)
-            weights = self._weighed(targets, weights)
+            self._prepare(rows, labels, weights, classes, first)
             rows, scored = self._fill_as_learned(weights, rows, scored)
+
+            def learn(part: slice) -> np.ndarray:
+                targets = self.targets_of(labels[part])
+                own = self._weighed(targets, None if weights is None else weights[part])
+                both = _part(scored, part), _part(rows, part)
+                return self._shaped(self._score_and_learn(*both, targets, own))
+
             with self.engine_.lock.alone:  # no prediction in between
                 self.engine_.enter()
-                return self._shaped(self._score_and_learn(scored, rows, targets, weights))
+                return self._by_classes(labels, learn)
 
         return self._whole_call(work, first)
 
@@ -218,19 +223,32 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
             raise ValueError("sample_weight: all weights are zero")
         return finite_or_missing(self, X), y, weights
 
-    def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
+    def _prepare(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> None:
+        """Check labels, and begin if these are the first."""
         if first:
-            targets, _ = self._begin(X, y, weights, classes)
+            self._begin(X, y, weights, classes)
         else:
             self._check_classes(classes)
-            targets = self.targets_of(y)
+            self._check_targets(y)
         self._look_at_order(y)
-        return targets
 
-    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> tuple[Matrix, int]:
-        """Make a new engine; return the targets of the first rows, and the seed."""
+    def _check_targets(self, y: Any) -> None:
+        """Raise an error if labels cannot be learned."""
+        self.targets_of(y)
+
+    def _by_classes(self, y: Any, work: Callable[[slice], Any]) -> Any:
+        """Do a call that learns, in parts where a classifier has to be told of new classes."""
+        return work(slice(0, len(y)))
+
+    def _begin(
+        self, X: Any, y: Any, weights: Vector | None, classes: Any, batch: bool = False
+    ) -> tuple[Matrix, int]:
+        """Make a new engine; return the targets of the first rows, and the seed.
+
+        A `batch` is all that there is: no other classes will come.
+        """
         configured = self._configured()
-        n_outputs = self._start(y, classes, None if weights is None else weights > 0)
+        n_outputs = self._start(y, classes, None if weights is None else weights > 0, batch)
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
@@ -242,12 +260,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         return targets, seed
 
     def _look_at_order(self, y: Any) -> None:
-        """Warn once if the labels come in long runs."""
-        if self._task == "classification" and not self.engine_.order_known:
-            fault = describe_runs(y)
-            self.engine_.order_known = fault is not None
-            if fault:
-                warn_caller(fault, LabelRunsWarning)
+        """Warn once if the labels of a classifier come in long runs."""
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
@@ -429,10 +442,6 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         return tags
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package that the call came from."""
-    frame: Any = sys._getframe()
-    level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("forks."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+def _part(X: Any, rows: slice) -> Any:
+    """Return some rows; all without a copy."""
+    return X if rows.stop - rows.start == X.shape[0] else X[rows]

@@ -208,7 +208,8 @@ def _write_labels(labels: Labels, arrays: Arrays) -> dict[str, Any]:
             f"labels of type {classes.dtype} cannot be written to a model file, which takes "
             "numbers, booleans and text; pickle and joblib take others"
         )
-    return {"dtype": kind, "values": [encode("classes", value) for value in values]}
+    encoded = [encode("classes", value) for value in values]
+    return {"dtype": kind, "values": encoded, "given": labels.given}
 
 
 def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
@@ -221,9 +222,12 @@ def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
     if not all(type(value) is (plain or int) for value in values):
         raise ValueError(f"the classes are not all of type {kind}")
     classes = np.array(values, dtype=kind)
-    if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
-        raise ValueError("the classes are not sorted, or fewer than two")
-    return Labels(classes)
+    closed = given.get("given", False)  # files of before do not say
+    if type(closed) is not bool or len(classes) < 1 + closed:
+        raise ValueError("the classes are too few")
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("the classes are not sorted")
+    return Labels(classes, closed)
 
 
 def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:

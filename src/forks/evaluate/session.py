@@ -97,7 +97,8 @@ def learn(
     stream : iterable of chunks (X, y) or (X, y, weights)
         From the beginning, also if a run is resumed. Results do not depend on how it is cut.
     classes : array, optional
-        All labels that can occur; without it the first chunk must hold them.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later.
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional

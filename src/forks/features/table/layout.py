@@ -48,7 +48,9 @@ class Read(NamedTuple):
         return Read(
             self.numbers[rows],
             None if gaps is None else gaps[rows],
-            *({name: part[rows] for name, part in parts.items()} for parts in self[2:5]),
+            {name: part[rows] for name, part in self.times.items()},
+            {name: part[rows] for name, part in self.categories.items()},
+            {name: part[rows] for name, part in self.texts.items()},
             None if labels is None else labels[rows],
         )
 
