@@ -56,8 +56,9 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             )
         except StreamLabelError as error:
             name, row = file.where(error.row)
-            advice = "--classes lists all that can come"
-            raise StreamError(f"{name}, row {row}: {error.what}; {advice}") from None
+            advice = "--classes lists all that can come" if options.classes else ""
+            fault = f"{name}, row {row}: {error.what}"
+            raise StreamError(f"{fault}; {advice}" if advice else fault) from None
         except CellError as error:
             name, row = file.where(kept.rows + error.row)
             fault = f"{name}, row {row}, column {error.column!r}: {error.fault}"
@@ -208,7 +209,7 @@ def _present(y: Any) -> Any:
 
 
 def _classes(told: str | None, model: Any, y: Any) -> Any:
-    """Return the classes: those told, those that the model knows, or those of the first labels."""
+    """Return the classes that were told; without them any may come."""
     import numpy as np
 
     if model._task == "regression":
@@ -216,7 +217,7 @@ def _classes(told: str | None, model: Any, y: Any) -> Any:
             raise ValueError("--classes is for classification")
         return None
     if not told:
-        return model.classes_ if hasattr(model, "classes_") else np.unique(y)
+        return None
     labels = told.split(",")
     if y.dtype.kind not in "biuf":
         return np.unique(labels)

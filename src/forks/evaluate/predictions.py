@@ -53,6 +53,17 @@ class Predictions(NamedTuple):
         names += [f"{kind}_{i + 1}" for i in range(most) for kind in ("feature", "effect")]
         return _lines([["row", "prediction", *names]])
 
+    def of_classes(self, shown: np.ndarray, classes: np.ndarray) -> "Predictions":
+        """Return the table with columns for the classes `shown`, a part of `classes`."""
+        places = np.searchsorted(classes, shown)
+        scores, probabilities = self.scores, self.probabilities
+        if scores is not None:
+            each = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+            scores = each[:, places[1]] if len(shown) == 2 else each[:, places]
+        if probabilities is not None:
+            probabilities = probabilities[:, places]
+        return self._replace(scores=scores, probabilities=probabilities)
+
     def lines(self, before: int) -> str:
         """Return a line per row; `before` is the number of rows that come before these."""
         columns: list[Iterable[Any]] = [range(before + 1, before + 1 + len(self.answers))]

@@ -112,7 +112,8 @@ def learn(
         From the beginning, also if a run is resumed. Results do not depend on how it is cut.
         Rows whose label is None or NaN are predicted, and not learned.
     classes : array, optional
-        All labels that can occur; without it the first chunk must hold them.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later.
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional
@@ -176,6 +177,7 @@ class _Session:
     predictions: Output
     metrics: Output
     encoder: Any = None
+    shown: Any = None  # classes that have columns among the predictions
     beside: ClassVar[dict[str, Any]] = {}  # kept in checkpoints
 
     def __init__(
@@ -230,7 +232,11 @@ class _Session:
         self.curve.restore(saved.arrays)
         self.records = saved.arrays["records"].tolist()
         self.relevance = saved.arrays["relevance"].tolist()
+        is_open = self.player.is_open
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
+        self.player.is_open = is_open
+        shown = run.get("shown")
+        self.shown = None if shown is None else np.array(shown)
         self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
         if self.encoder is not None:
             self.encoder = encoder_beside(saved)
@@ -248,6 +254,7 @@ class _Session:
             **self.settings,
             "rows": self.player.rounds,
             "unlabelled": self.player.unlabelled,
+            "shown": None if self.shown is None else self.shown.tolist(),
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
@@ -304,14 +311,21 @@ class _Session:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
         self._trace(rows.y, played)
         if self.predictions.path is not None:
-            scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
-            table = Predictions(played.answers, scores, played.probabilities, rows.y)
-            if before == 0:
-                self.predictions.write(table.heading(classes))
-            self.predictions.write(table.lines(before))
+            self._write_predictions(played, rows.y, before)
         if player.rounds % self.every == 0:
             self._record()
             self.save()
+
+    def _write_predictions(self, played: Played, y: np.ndarray, before: int) -> None:
+        classes = self.player.classes if self.player.classifies else None
+        scores = None if classes is None else played.scores
+        table = Predictions(played.answers, scores, played.probabilities, y)
+        if before == 0:
+            self.shown = classes
+            self.predictions.write(table.heading(classes))
+        if classes is not None and len(classes) > len(self.shown):
+            table = table.of_classes(self.shown, classes)
+        self.predictions.write(table.lines(before))
 
     def _trace(self, y: np.ndarray, played: Played) -> None:
         """Add the rows that have a label to the curve."""
