@@ -106,6 +106,7 @@ def plain_warnings() -> Iterator[None]:
         typer.echo(f"Warning: {message}{option}", err=True)
 
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # of a small chunk
         warnings.showwarning = show
         yield
 
