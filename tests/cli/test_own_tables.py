@@ -294,6 +294,18 @@ def test_the_task_is_found(tmp_path):
         assert f"label y: {said}" in checked("run", path, *LEARNER).stderr
 
 
+def test_a_time_that_is_none_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    days = [f"2020-01-{i % 28 + 1:02}" for i in range(50)]
+    days[30] = "2020-02-31"
+    path.write_text("day,y\n" + "".join(f"{day},{i % 2}\n" for i, day in enumerate(days)))
+    for chunk in (10, 100):
+        fault = refused("run", path, *LEARNER, "--chunk", chunk)
+        assert "t.csv, row 31, column 'day': '2020-02-31' is no" in fault
+    path.write_text("id,y\n" + "".join(f"k{i},{i % 2}\n" for i in range(200)))
+    assert "t.csv: no column is left to encode" in refused("run", path)
+
+
 def test_system_failures_and_bad_input_have_their_status(tmp_path, table):
     assert "there is no file" in refused("run", tmp_path / "nothing.csv")
     (tmp_path / "empty").mkdir()

@@ -60,9 +60,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             fault = f"{name}, row {row}: {error.what}"
             raise StreamError(f"{fault}; {advice}" if advice else fault) from None
         except CellError as error:
-            name, row = file.where(kept.rows + error.row)
-            fault = f"{name}, row {row}, column {error.column!r}: {error.fault}"
-            raise StreamError(fault) from None
+            raise cell_fault(file, kept.rows, error) from None
     return finished, names_of_features(encoder, file.input, finished.model.n_features_in_)
 
 
@@ -111,12 +109,27 @@ def _prepared(
 
 def _new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
     from forks.features import TableEncoder
+    from forks.features.table import CellError
     from forks.features.table.kinds import LEFT_OUT
+    from forks.streams import StreamError
 
     encoder = TableEncoder(kinds=file.kinds, hash_bits=hash_bits, task=task)
-    encoder.look(first.X, first.y)
+    try:
+        encoder.look(first.X, first.y)
+    except CellError as error:
+        raise cell_fault(file, 0, error) from None
+    except ValueError as error:
+        raise StreamError(f"{file.name}: {error}") from None
     file.leave_out([column.name for column in encoder.columns_ if column.kind in LEFT_OUT])
     return encoder
+
+
+def cell_fault(file: Any, before: int, error: Any) -> Exception:
+    """Return the error about a cell that cannot be encoded, behind so many rows of the stream."""
+    from forks.streams.files import cell_error
+
+    name, row = file.where(before + error.row)
+    return cell_error(name, row, error.column, error.fault)
 
 
 def _rows_of(file: Any, encoder: Any) -> Any:

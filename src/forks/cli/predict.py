@@ -15,7 +15,7 @@ from forks.cli._inputs import (
     plain_warnings,
     read_model,
 )
-from forks.cli._learning import matrix_of
+from forks.cli._learning import cell_fault, matrix_of
 from forks.cli._paths import check_outputs
 from forks.cli._reading import FILE, Opening, input_file
 from forks.cli._report import show_json
@@ -127,7 +127,6 @@ def _count(measures: Any, y: Any, table: Any) -> int:
 def _rows_of(chunk: Any, before: int, file: Any, encoder: Any) -> Any:
     """Return the rows of a chunk as the model learned them; `before` rows came before them."""
     from forks.features.table import CellError
-    from forks.streams import StreamError
     from forks.streams.columns import RawTable
 
     if not isinstance(chunk.X, RawTable):
@@ -137,9 +136,7 @@ def _rows_of(chunk: Any, before: int, file: Any, encoder: Any) -> Any:
     try:
         return encoder.transform(chunk.X)
     except CellError as error:
-        name, row = file.where(before + error.row)
-        fault = f"{name}, row {row}, column {error.column!r}: {error.fault}"
-        raise StreamError(fault) from None
+        raise cell_fault(file, before, error) from None
 
 
 def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) -> Any:

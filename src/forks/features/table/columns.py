@@ -72,7 +72,7 @@ def _array(cells: Any) -> np.ndarray:
 
 def _plain(cells: np.ndarray) -> np.ndarray:
     """Return a column of objects as numbers if that is what all of them are."""
-    if cells.dtype.kind != "O" or len(cells) == 0:
+    if cells.dtype.kind != "O" or len(cells) == 0 or type(cells[0]) is str:
         return cells
     kinds = {type(cell) for cell in cells.tolist()}
     if kinds <= {int, float, bool}:

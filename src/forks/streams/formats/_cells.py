@@ -205,8 +205,11 @@ class RowReader:
 
     def _read(self, wait: float | None) -> bool:
         """Read more; return whether there is more, or the end is known now."""
-        self.file.line = self._lines + _line_ends(self._data[: self._at])  # where a fault may be
-        block = self.file.block(max(BLOCK, len(self._data)), wait)
+        try:
+            block = self.file.block(max(BLOCK, len(self._data)), wait)
+        except Exception:
+            self.file.line = self._lines + _line_ends(self._data[: self._at])
+            raise
         if block is None:
             return False
         self._ended = not block

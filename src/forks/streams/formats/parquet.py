@@ -84,7 +84,7 @@ def as_stream_error(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError, UnicodeError) as error:
+    except (ArrowException, OSError, UnicodeError, MemoryError) as error:  # of a damaged length
         raise StreamError(f"{what}: {error}") from error
 
 
