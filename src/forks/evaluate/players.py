@@ -119,8 +119,10 @@ class EstimatorPlayer(Player):
                 scores.append((part, self.classes))
                 switched.append(self._switched(before, come))
             start = stop
-        wide = [Labels(self.classes).expanded(part, Labels(known)) for part, known in scores]
-        return None, np.concatenate(wide), np.concatenate(switched)
+        found = [part for part, _ in scores]
+        if self.is_open and self.classifies:
+            found = [Labels(self.classes).expanded(part, Labels(known)) for part, known in scores]
+        return None, np.concatenate(found), np.concatenate(switched)
 
     def _tell_delay(self) -> None:
         """Tell the engine once, as soon as there is one, that labels come late."""
