@@ -345,6 +345,15 @@ class RiverPlayer(Player):
         return np.where(table.sum(axis=1, keepdims=True) > 0.0, table, 1.0 / len(classes))
 
 
+def for_several_classes(model: Any) -> Any:
+    """Return River's model; one that is for two classes only, as one for each class."""
+    if getattr(model, "_multiclass", True):
+        return model
+    from river import multiclass
+
+    return multiclass.OneVsRestClassifier(model)
+
+
 def _shares(model: Any, x: dict[Any, Any]) -> dict[Any, float] | None:
     """Return the probabilities of River's model by label, None if it has none."""
     try:

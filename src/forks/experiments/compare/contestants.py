@@ -16,6 +16,7 @@ import numpy as np
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.evaluate import LearnerPlayer, player_for
 from forks.evaluate.player import Player
+from forks.evaluate.players import for_several_classes
 from forks.experiments.compare.problem import REGRESSION
 from forks.kernels import Kernel
 from forks.learners.catalogue import CATALOGUE, Setting, find
@@ -150,14 +151,9 @@ def _made(
 
 
 def _river_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    """Return the player of River's model; one for two classes gets one for each class of more."""
     del seed
-    classes = field.classes
-    if classes is not None and len(classes) > 2 and not getattr(model, "_multiclass", True):
-        from river import multiclass
-
-        model = multiclass.OneVsRestClassifier(model)
-    return player_for(name, model, classes=classes)
+    several = field.classes is not None and len(field.classes) > 2
+    return player_for(name, for_several_classes(model) if several else model, classes=field.classes)
 
 
 def _sklearn_player(name: str, model: Any, field: Field, seed: int) -> Player:
