@@ -78,7 +78,8 @@ class EstimatorPlayer(Player):
     def _probabilities(self, scores: Any) -> np.ndarray | None:
         if not self.classifies:
             return None
-        return probabilities_of(self.learner, scores)
+        found = probabilities_of(self.learner, scores)
+        return found if found is None or len(self.classes) > 1 else np.ones((len(scores), 1))
 
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine

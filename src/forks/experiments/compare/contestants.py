@@ -90,7 +90,7 @@ def _theirs(text: str, task: str) -> Contestant:
     except (TypeError, ValueError) as error:
         raise ValueError(f"--model {text}: {error}") from None
     play = _river_player if package == "river" else _sklearn_player
-    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)  # type: ignore[arg-type]
+    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)
     if player.classifies == (task == REGRESSION):
         raise ValueError(f"--model {text} is not for {task}")
     make = partial(_made, play, text, kind, arguments)
@@ -147,7 +147,7 @@ def _imported(module: str, name: str, text: str, package: str, install: str) -> 
 def _made(
     play: Any, text: str, kind: Any, arguments: dict[str, Any], field: Field, seed: int
 ) -> Player:
-    return play(text, kind(**arguments), field, seed)  # type: ignore[no-any-return]
+    return play(text, kind(**arguments), field, seed)
 
 
 def _river_player(name: str, model: Any, field: Field, seed: int) -> Player:
