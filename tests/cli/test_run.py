@@ -83,7 +83,8 @@ def test_libsvm_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
     mistakes = np.mean(plain.labels_of(scores) != Y)
     assert f"400 rows, {mistakes:.2%} mistakes" in result.stdout
     lines = lines_of(out)
-    assert lines[0] == ["row", "prediction", "score", "label"]
+    names = ["row", "prediction", "score", "probability_-1", "probability_1", "label"]
+    assert lines[0] == names
     assert [line[0] for line in lines[1:]] == [str(n) for n in range(1, 401)]
     assert {line[1] for line in lines[1:]} == {"-1", "1"}
     np.testing.assert_array_equal([float(line[2]) for line in lines[1:]], scores)
@@ -139,7 +140,12 @@ def test_several_classes_and_regression(tmp_path):
     path = write_table(tmp_path / "three.csv", {"a": X[:, 0], "b": X[:, 1], "y": three})
     out = tmp_path / "p.csv"
     checked("run", path, "--predictions", out)
-    assert lines_of(out)[0] == ["row", "prediction", "score 0", "score 1", "score 2", "label"]
+    lines = lines_of(out)
+    scores, p = ([f"{kind}_{label}" for label in range(3)] for kind in ("score", "probability"))
+    assert lines[0] == ["row", "prediction", *scores, *p, "label"]
+    probabilities = np.array([line[5:8] for line in lines[1:]], float)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert (probabilities.argmax(axis=1) == [int(line[1]) for line in lines[1:]]).all()
     path = write_table(tmp_path / "numbers.csv", {"a": X[:, 0], "b": X[:, 1], "y": X[:, 2]})
     metrics = tmp_path / "m.jsonl"
     result = checked("run", path, "--predictions", out, "--metrics", metrics, "--every", 100)
@@ -351,6 +357,109 @@ def test_a_shuffled_run_is_resumed(libsvm_file, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     note = refused("run", libsvm_file, *options[1:], "--resume")
     assert "another" in note
+
+
+def test_the_last_figures_as_a_table_and_as_json(libsvm_file, tmp_path):
+    metrics = tmp_path / "m.jsonl"
+    command = ["run", libsvm_file, "--effort", "fast", "--every", 200, "--metrics", metrics]
+    table = checked(*command)
+    told = checked(*command, "--json", "--no-progress")
+    figures = json.loads(told.stdout)
+    assert told.stderr == ""
+    assert figures.items() >= json.loads(metrics.read_text().splitlines()[-1]).items()
+    assert figures["mends"] == 0
+    rows = dict(line.split("  ", 1) for line in table.stdout.splitlines()[3:] if "  " in line)
+    assert rows["accuracy"].split() == [f"{figures['accuracy']:.2%}"] * 2
+    assert rows["AUC"].split()[0] == f"{figures['auc']:.4f}"
+    assert rows["log loss"].split()[1] == f"{figures['recent_log_loss']:.4f}"
+    assert rows["label -1"].split() == [str(n) for n in figures["confusion"][0]]
+    assert f"{figures['last_label_mistake_rate']:.2%}" in table.stdout
+    assert f"{figures['majority_mistake_rate']:.2%}" in table.stdout
+    # No line is there twice when both streams go to one place, and the last record has none.
+    assert [line.split(",")[0] for line in table.stderr.splitlines()] == ["200 rows", "400 rows"]
+    table = checked(*command[:-4], "--every", 300)
+    together = [*table.stderr.splitlines(), *filter(None, table.stdout.splitlines())]
+    assert len(set(together)) == len(together)
+    assert len(table.stderr.splitlines()) == 1
+
+
+def test_figures_of_numbers(tmp_path):
+    path = write_table(tmp_path / "n.csv", {"a": X[:, 0], "b": X[:, 1], "y": X[:, 2]})
+    out = tmp_path / "p.csv"
+    figures = json.loads(checked("run", path, "--predictions", out, "--json").stdout)
+    answers, labels = np.array([line[1:3] for line in lines_of(out)[1:]], float).T
+    errors = answers - labels
+    assert figures["r2"] == pytest.approx(
+        1.0 - np.sum(errors**2) / np.sum((labels - labels.mean()) ** 2)
+    )
+    assert figures["recent_median_absolute_error"] == pytest.approx(np.median(np.abs(errors)))
+    text = checked("run", path).stdout
+    assert "always the mean label" in text
+    assert "label" not in text.splitlines()[-1]  # no confusion matrix
+
+
+def test_progress_tells_speed_and_time_left(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{i % 2}\n" for i in range(60_000)))
+    command = ["run", path, "--effort", "fast", "--chunk", 2000, "--every", 20_000]
+    lines = checked(*command, "--progress").stderr.splitlines()
+    lines = [line for line in lines if "rows/s" in line]
+    assert len(lines) == 3
+    if os.path.exists("/proc/self/fdinfo"):
+        shares = [int(line.split("% read")[0].rsplit(" ", 1)[1]) for line in lines[:2]]
+        assert 20 < shares[0] < shares[1] < 100
+        assert all(line.endswith(" left") for line in lines[:2])
+    assert "rows/s" not in checked(*command).stderr
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_predict_tells_what_moved_each_answer(effort, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 3)) + np.array([0.0, 5.0, 0.0])
+    label = np.where(rows[:, 1] > 5.0, "up", "down")
+    path = write_table(tmp_path / "u.csv", {**dict(zip("abc", rows.T, strict=True)), "y": label})
+    saved, out = tmp_path / "m", tmp_path / "o.csv"
+    checked("run", path, "--effort", effort, "--save", saved)
+    told = checked("predict", saved, path, "--explain", 2, "--output", out, "--json")
+    lines = lines_of(out)
+    p = ["probability_down", "probability_up"]
+    ends = ["feature_1", "effect_1", "feature_2", "effect_2"]
+    assert lines[0] == ["row", "prediction", "score", *p, "label", *ends]
+    model = forks.load(saved)
+    np.testing.assert_array_equal(np.array([line[3:5] for line in lines[1:]], float),
+                                  model.predict_proba(rows))  # fmt: skip
+    effects = model.explain(rows)
+    first = np.abs(effects).argmax(axis=1)
+    assert [line[6] for line in lines[1:]] == ["abc"[j] for j in first]
+    np.testing.assert_array_equal([float(line[7]) for line in lines[1:]],
+                                  effects[np.arange(500), first])  # fmt: skip
+    assert np.mean(first == 1) > 0.9
+    figures = json.loads(told.stdout)
+    assert figures["accuracy"] == np.mean(model.predict(rows) == label)
+    assert not any(name.startswith(("recent", "last")) for name in figures)
+    assert "--json needs --output" in refused("predict", saved, path, "--json")
+    many = checked("predict", saved, path, "--explain", 5).stdout.splitlines()
+    assert many[0].endswith("feature_5,effect_5")
+    assert many[1].endswith(",,0.0,,0.0")
+
+
+def test_a_picture_of_few_rows_has_curves_and_lines_to_beat(libsvm_file, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from forks.experiments import curve
+
+    drawn = []
+    usual = curve.Figure.savefig
+    monkeypatch.setattr(
+        curve.Figure, "savefig", lambda self, *a, **k: (drawn.append(self), usual(self, *a, **k))
+    )
+    checked("run", libsvm_file, "--plot", tmp_path / "p.png")
+    errors, relevance = drawn[0].axes
+    lines = {line.get_label(): line for line in errors.lines}
+    assert len(lines["all rows so far"].get_xdata()) == 100
+    assert "always the most frequent class" in lines
+    assert errors.get_title(loc="left") == "t.svm: 400 rows"
+    assert len(relevance.patches) == 3  # a bar for each feature
+    assert errors.xaxis.get_major_formatter()(12345.0, 0) == "12,345"
 
 
 def test_a_picture(libsvm_file, tmp_path):

@@ -1,8 +1,5 @@
 """`forks run`."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
@@ -28,6 +25,8 @@ from forks.cli._inputs import (
     plain_warnings,
     shuffled,
 )
+from forks.cli._progress import progress
+from forks.cli._report import line, show_figures, show_json
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
 Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
@@ -97,7 +96,23 @@ class Keeping:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Keeping, Modelling, Reading):
+class Showing:
+    """Options of what is printed."""
+
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Rows per second and time left, on stderr. [default: on a terminal]",
+        ),
+    ] = None
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the last figures as one JSON object.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Showing, Keeping, Modelling, Reading):
     """Options of `forks run`."""
 
     path: Annotated[str, FILE]
@@ -125,14 +140,26 @@ def run(options: Options) -> None:
     with plain_warnings(), interrupts(options.checkpoint):
         if options.plot is not None:
             from forks.experiments.curve import draw  # rather an error now than after an hour
-        with _progress() as show:
+        with progress(options.path, options.every, options.progress) as show:
             finished, names = _learn(options, show)
         if options.plot is not None:
-            draw(finished, options.plot, names)
-    text, mends = _line(finished.figures), finished.model.n_mends_
+            draw(finished, options.plot, names, Path(options.path).name)
+    _report(finished, options)
+
+
+def _report(finished: Any, options: Options) -> None:
+    """Print the figures of a run."""
+    from forks.evaluate.session import WINDOW
+
+    figures, mends = finished.figures, finished.model.n_mends_
+    if options.as_json:
+        show_json(figures, {"mends": mends, "last_mend": finished.model.last_mend_})
+        return
+    text = line(figures)
     if mends:
         text += f", {mends:,} steps mended, the last in row {finished.model.last_mend_:,}"
-    typer.echo(text)
+    typer.echo(text + "\n")
+    show_figures(figures, WINDOW)
 
 
 def _learn(options: Options, show: Any) -> tuple[Any, list[str]]:
@@ -212,40 +239,3 @@ def _classes(given: str | None, task: str, model: Any, y: Any) -> Any:
         return np.unique([float(label) for label in labels])
     except ValueError:
         raise ValueError("--classes must be numbers, as the labels are") from None
-
-
-# ---- on the terminal ---------------------------------------------------------------------------
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Return what shows records: a live line on a terminal, plain lines elsewhere; on stderr."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda figures: typer.echo(_line(figures), err=True)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("learning")
-        start, first = time.perf_counter(), None
-
-        def show(figures: dict[str, Any]) -> None:
-            nonlocal first
-            first = figures["rows"] if first is None else first
-            seconds = max(time.perf_counter() - start, 1e-9)
-            speed = f", {(figures['rows'] - first) / seconds:,.0f} rows/s"
-            progress.update(task, description=_line(figures) + speed)
-
-        yield show
-
-
-def _line(figures: dict[str, Any]) -> str:
-    text = f"{figures['rows']:,} rows"
-    if "mistakes" in figures:
-        text += f", {figures['mistake_rate']:.2%} mistakes"
-        return text + f", {figures['recent_mistake_rate']:.2%} recently"
-    error = figures["root_mean_squared_error"]
-    return text + f", root mean squared error {error if error is None else format(error, '.4g')}"

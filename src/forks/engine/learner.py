@@ -295,6 +295,11 @@ class Learner(ABC):
             return None
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores)))  # the logistic function, safely
 
+    def mean_row(self, memory: Memory) -> Vector | None:
+        """Return the mean of the rows that are kept; None for a learner that keeps none as such."""
+        del memory
+        return None
+
     def features(self, memory: Memory, X: Matrix) -> Matrix | None:
         """Return the features of dense rows, one per column, in which the score is linear now.
 

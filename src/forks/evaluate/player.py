@@ -48,7 +48,7 @@ class Player:
         """Look at the first chunk: settle the classes, and begin to count."""
         self.prepared = True
         if not self.classifies:
-            self.tally = ErrorTally(self._loss() or SquaredError())
+            self.tally = ErrorTally(self._loss() or SquaredError(), self.window, self.delay)
             return
         known, given = getattr(self.model, "classes_", None), self.classes
         if known is None:
@@ -62,7 +62,7 @@ class Player:
                     f"classes must be those that {self.name} knows, {self.classes.tolist()}, "
                     f"got {given.tolist()}"
                 )
-        self.tally = ClassTally(self.classes, self._loss(), self.window)
+        self.tally = ClassTally(self.classes, self._loss(), self.window, self.delay)
 
     def warm_up(self, rows: Rows) -> None:
         """Compile what rows like these need, off the clock."""
@@ -85,7 +85,7 @@ class Player:
                 answers, scores, switched = self._play(ready)
             if answers is None:
                 answers = Labels(self.classes).labels_of(scores) if self.classifies else scores
-            played = Played(answers, scores, switched)
+            played = Played(answers, scores, switched, self._probabilities(scores))
             self.tally.add(y, weights, played)
         except Exception as error:
             last = self.rounds + rows.n_rows
@@ -115,6 +115,11 @@ class Player:
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Return answers (None: those that the scores stand for), scores, and `Played.switched`."""
         raise NotImplementedError
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        """Return the probability of each class for the rows just played; None if there is none."""
+        del scores
+        return None
 
     def _loss(self) -> Loss | None:
         raise NotImplementedError

@@ -21,17 +21,20 @@ from forks.engine.checks import whole
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import UnknownLabelError
 from forks.estimators.saving import Saved, read, save
+from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output
 from forks.evaluate._rows import Rows, rows_of
+from forks.evaluate.metrics import ClassTally, Played
 from forks.evaluate.players import EstimatorPlayer
-from forks.evaluate.predictions import heading, plain, prediction_lines
+from forks.evaluate.predictions import Predictions, plain
 from forks.files import ModelFileError, encode, remove_temporary
 
 CHECKPOINT = "checkpoint.forks"
-WINDOW = 1000  # rounds of the recent mistake rate
+WINDOW = 1000  # rounds of the recent figures
 _CURVE = ("rows", "rate", "recent")
 _TOP = 10  # features whose relevance is recorded
+_MOST_CLASSES = 20  # beyond, records have no confusion matrix
 
 
 class StreamLabelError(UnknownLabelError):
@@ -61,8 +64,11 @@ class Finished:
     figures : dict
         The last record of the metrics.
     curve : dict of arrays
-        "rows", "rate" and "recent" of every record: mistake rates, or for a regressor the root
-        mean squared error and the mean absolute error.
+        "rows", "rate" and "recent" at up to 257 rows from the first to the last: the mistake rate,
+        or for a regressor the root mean squared error, over all rows so far and over the last
+        1,000.
+    records : array
+        Rows at every record.
     relevance : dict of arrays
         By the number of a feature: its relevance at every record, 0 where it was not among the
         first ten. Those that mattered most come first; empty for learners that do not know it.
@@ -72,6 +78,7 @@ class Finished:
     rows: int
     figures: dict[str, Any]
     curve: dict[str, np.ndarray]
+    records: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     relevance: dict[int, np.ndarray] = field(default_factory=dict)
 
 
@@ -102,7 +109,8 @@ def learn(
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional
-        CSV file: row, prediction, score (one column a class for more than two), label.
+        CSV file: row, prediction, score (score_A, score_B, ... for more than two classes),
+        probability_A, probability_B, ... for learners that have probabilities, label.
     metrics : path, optional
         File of JSON lines, one a record.
     checkpoint : path, optional
@@ -141,9 +149,7 @@ def learn(
             for path, length in zip((predictions, metrics), lengths, strict=True)
         )
         session.play(stream)
-    curve = dict(zip(_CURVE, session.curve_array().T, strict=True))
-    player, relevance = session.player, _by_feature(session.relevance)
-    return Finished(player.model, player.rounds, session.figures(), curve, relevance)
+    return session.finished()
 
 
 class _Session:
@@ -162,7 +168,9 @@ class _Session:
         self.on_record = on_record
         self.recorded = 0  # rows at the last record
         self.saved = 0  # rows at the last checkpoint
-        self.curve: list[tuple[float, ...]] = []
+        self.curve = Curve(WINDOW)
+        self.records: list[int] = []  # rows at each record
+        self.columns: list[str] | None = None  # classes that predictions have columns of
         self.relevance: list[list[float]] = []  # of each record: numbers of features, then values
 
     # ---- checkpoints -------------------------------------------------------------------------
@@ -194,7 +202,14 @@ class _Session:
             which = [name for name in now if before[name] != now[name]]
             raise ValueError(f"{path} is of a run with another {', '.join(which)}")
         self.saved, self.recorded = int(run["rows"]), int(run["recorded"])
-        self.curve = [tuple(point) for point in saved.arrays["curve"].tolist()]
+        if "curve_sizes" not in saved.arrays:
+            raise ValueError(
+                f"{path} is of an earlier version, which counted less: its model can be learned on "
+                "with, but not its figures"
+            )
+        self.curve.restore(saved.arrays)
+        self.records = saved.arrays["records"].tolist()
+        self.columns = run["columns"]
         self.relevance = saved.arrays["relevance"].tolist()
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
         self.player.resume(self.saved, saved.arrays)
@@ -214,16 +229,13 @@ class _Session:
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
+            "columns": self.columns,
         }
         width = len(self.relevance[0]) if self.relevance else 0
         relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
-        counted = self.player.tally.arrays()
-        arrays = {"curve": self.curve_array(), "relevance": relevance, **counted}
+        records = {"records": np.array(self.records, np.int64), "relevance": relevance}
+        arrays = {**self.curve.arrays(), **records, **self.player.tally.arrays()}
         save(self.folder / CHECKPOINT, self.player.model, {"run": run}, arrays)
-
-    def curve_array(self) -> np.ndarray:
-        """Return rows and the two rates of every record, (n_records, 3)."""
-        return np.array(self.curve, dtype=float).reshape(-1, len(_CURVE))
 
     # ---- the pass ----------------------------------------------------------------------------
 
@@ -264,18 +276,37 @@ class _Session:
             played = player.play(*rows)
         except UnknownLabelError as error:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
+        self._trace(rows.y, played)
         if self.predictions.path is not None:
-            scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
-            if before == 0:
-                self.predictions.write(heading(classes, labelled=True))
-            self.predictions.write(prediction_lines(before, played.answers, scores, rows.y))
+            self._write(before, played, rows.y)
         if player.rounds % self.every == 0:
             self._record()
             self.save()
 
+    def _write(self, before: int, played: Played, y: np.ndarray) -> None:
+        """Write predictions; `before` is the number of rows that come before."""
+        classes = self.player.classes if self.player.classifies else None
+        if classes is None:
+            table = Predictions(played.answers, y=y)
+        else:
+            table = Predictions(played.answers, played.scores, played.probabilities, y)
+        if self.columns is None:
+            self.columns = [] if classes is None else [plain(label) for label in classes]
+            self.predictions.write(table.heading(classes))
+        elif classes is not None:
+            table = table.with_columns(classes, self.columns)
+        self.predictions.write(table.lines(before))
+
+    def _trace(self, y: np.ndarray, played: Played) -> None:
+        """Add rows to the curve."""
+        if self.player.classifies:
+            self.curve.update((played.answers != y).astype(float))
+        else:
+            self.curve.update((played.answers - y) ** 2)
+
     def figures(self) -> dict[str, Any]:
         """Return the record of now."""
-        at = self.player.checkpoint()
+        at, tally = self.player.checkpoint(), self.player.tally
         names = ("mistakes", "mistake_rate", "recent_mistake_rate")
         rates = {name: getattr(at, name) for name in names}
         if not self.player.classifies:
@@ -283,18 +314,39 @@ class _Session:
             rates = {"root_mean_squared_error": root, "mean_absolute_error": at.absolute_error}
         sizes = {"stored_points": at.stored_points, "state_bytes": at.state_bytes}
         figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / at.rounds, **sizes}
-        return {name: _or_none(value) for name, value in figures.items()}
+        figures |= {name: value for name, value in at.figures.items() if name not in figures}
+        figures = {name: _or_none(value) for name, value in figures.items()}
+        return figures | (_tables(tally) if isinstance(tally, ClassTally) else {})
 
     def _record(self) -> None:
         figures = self.figures()
         self.recorded = self.player.rounds
         self.metrics.write(json.dumps(figures) + "\n")
-        point = list(figures.values())
-        two = point[2:4] if "mistakes" in figures else point[1:3]
-        self.curve.append((float(self.recorded), *(math.nan if v is None else v for v in two)))
+        self.records.append(self.recorded)
         self.relevance.append(_most_relevant(self.player.model))
         if self.on_record is not None:
             self.on_record(figures)
+
+    def finished(self) -> Finished:
+        """Return the end of the run."""
+        curve = dict(zip(_CURVE, self.curve.table().T, strict=True))
+        if not self.player.classifies:
+            curve |= {name: np.sqrt(curve[name]) for name in ("rate", "recent")}
+        records, relevance = np.array(self.records, np.int64), _by_feature(self.relevance)
+        model, rows = self.player.model, self.player.rounds
+        return Finished(model, rows, self.figures(), curve, records, relevance)
+
+
+def _tables(tally: ClassTally) -> dict[str, Any]:
+    """Return classes and confusion matrices, if there are not many classes."""
+    measures = tally.measures
+    if len(measures.classes) > _MOST_CLASSES:
+        return {}
+    return {
+        "classes": [plain(label) for label in measures.classes],
+        "confusion": measures.confusion.tolist(),
+        "recent_confusion": measures.recent_confusion.tolist(),
+    }
 
 
 def _most_relevant(model: Any) -> list[float]:

@@ -270,6 +270,11 @@ class Machine(Learner):
         """Count the rows in the buffer; the landmarks were such rows."""
         return int(min(self.view(memory).counts[COUNT.rounds], self.buffer))
 
+    def mean_row(self, memory: Memory) -> Vector | None:
+        """Return the mean of the last rows."""
+        view = self.view(memory)
+        return ring.mean_row(view.ring, int(view.counts[COUNT.rounds]))
+
     # ---- events ------------------------------------------------------------------------------
 
     def handle(self, view: Any, x: Vector) -> None:

@@ -65,6 +65,7 @@ from forks.parts import experts as weighing
 from forks.parts import history as histories
 from forks.parts import persistence as lasting
 from forks.parts import relevance as relevances
+from forks.parts import ring as rings
 from forks.parts import watch as watching
 from forks.parts.calibration import H_AB, A, B, begin_line, calibration_limits
 from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
@@ -325,6 +326,11 @@ class OverTime(Starting):
         trial = relevances.tried(RELEVANCE, sample, relevance)
         slopes = trial.relevance**2 * trial.slopes
         return slopes / (slopes.sum() or 1.0)
+
+    def mean_row(self, memory: Memory) -> Vector | None:
+        """Return the mean of the last rows."""
+        view = self.view(memory)
+        return rings.mean_row(view.ring, int(view.counts[COUNT.rounds]))
 
     def interval(self, memory: Memory, level: float, ahead: bool) -> tuple[float, float]:
         """Return what is to be added to predictions for the ends of intervals of a coverage."""
