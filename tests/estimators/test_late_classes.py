@@ -113,7 +113,7 @@ def test_a_new_class_is_unlikely_at_first():
 
 @pytest.mark.parametrize("labels", [["b", "a"], ["a", "b"]])
 def test_a_stream_may_begin_with_one_class(labels):
-    first, second = labels
+    first = labels[0]
     y = np.where(X[:, 0] > 0, "b", "a")
     y[:30] = first
     model = OnlineKernelClassifier(effort="fast").partial_fit(X[:30], y[:30])

@@ -53,8 +53,8 @@ class Insight:
 
     engine_: Engine | EngineGroup
     _reading: Callable[..., Any]
-    _checked_rows: Callable[[Any], Any]
     _ready: Callable[[Any], Any]
+    _checked_rows: Callable[[Any], Any]
 
     @property
     def learner_(self) -> Learner:
@@ -108,9 +108,10 @@ class Insight:
     def explain(self, X: Any) -> Any:
         """Return what moved the answers: how much of each score is due to each feature.
 
-        It is the change of the score when the feature is put back to its mean, all others left as
-        they are: the slope of the score between the two times the distance from the mean. Costs as
-        much as predicting each row once for every feature, or every entry of a sparse row.
+        It is the change of the score between the mean of the feature and its value, the slope
+        between the two times the distance: the mean of that with all other features as they are,
+        and of that with all others at their means. Costs as much as predicting each row twice for
+        every feature, or every entry of a sparse row.
 
         Parameters
         ----------

@@ -177,7 +177,6 @@ class _Session:
     predictions: Output
     metrics: Output
     encoder: Any = None
-    shown: Any = None  # classes that have columns among the predictions
     beside: ClassVar[dict[str, Any]] = {}  # kept in checkpoints
 
     def __init__(
@@ -194,6 +193,7 @@ class _Session:
         self.saved = 0  # rows at the last checkpoint
         self.curve = Curve(WINDOW)
         self.records: list[int] = []  # rows at each record
+        self.columns: list[str] | None = None  # classes that predictions have columns of
         self.relevance: list[list[float]] = []  # of each record: numbers of features, then values
 
     # ---- checkpoints -------------------------------------------------------------------------
@@ -231,12 +231,11 @@ class _Session:
             )
         self.curve.restore(saved.arrays)
         self.records = saved.arrays["records"].tolist()
+        self.columns = run["columns"]
         self.relevance = saved.arrays["relevance"].tolist()
         is_open = self.player.is_open
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
         self.player.is_open = is_open
-        shown = run.get("shown")
-        self.shown = None if shown is None else np.array(shown)
         self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
         if self.encoder is not None:
             self.encoder = encoder_beside(saved)
@@ -254,10 +253,10 @@ class _Session:
             **self.settings,
             "rows": self.player.rounds,
             "unlabelled": self.player.unlabelled,
-            "shown": None if self.shown is None else self.shown.tolist(),
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
+            "columns": self.columns,
         }
         width = len(self.relevance[0]) if self.relevance else 0
         relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
@@ -311,20 +310,23 @@ class _Session:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
         self._trace(rows.y, played)
         if self.predictions.path is not None:
-            self._write_predictions(played, rows.y, before)
+            self._write(before, played, rows.y)
         if player.rounds % self.every == 0:
             self._record()
             self.save()
 
-    def _write_predictions(self, played: Played, y: np.ndarray, before: int) -> None:
+    def _write(self, before: int, played: Played, y: np.ndarray) -> None:
+        """Write predictions; `before` is the number of rows that come before."""
         classes = self.player.classes if self.player.classifies else None
-        scores = None if classes is None else played.scores
-        table = Predictions(played.answers, scores, played.probabilities, y)
-        if before == 0:
-            self.shown = classes
+        if classes is None:
+            table = Predictions(played.answers, y=y)
+        else:
+            table = Predictions(played.answers, played.scores, played.probabilities, y)
+        if self.columns is None:
+            self.columns = [] if classes is None else [plain(label) for label in classes]
             self.predictions.write(table.heading(classes))
-        if classes is not None and len(classes) > len(self.shown):
-            table = table.of_classes(self.shown, classes)
+        elif classes is not None:
+            table = table.with_columns(classes, self.columns)
         self.predictions.write(table.lines(before))
 
     def _trace(self, y: np.ndarray, played: Played) -> None:
