@@ -21,6 +21,19 @@ def write_stream(path, n):
     path.write_text("".join(f"{t} {e}\n" for t, e in zip(y, entries, strict=True)))
 
 
+def write_table(path, n):
+    """Write a table with gaps, categories, times, rows without a label and a class that is late."""
+    rng = np.random.default_rng(0)
+    lines = ["a,town,b,day,y"]
+    for i in range(n):
+        a, b = rng.normal(size=2).round(4)
+        town = f"t{rng.integers(200)}"
+        y = "high" if a > 1.0 and i > n // 2 else "yes" if a * b > 0 else "no"
+        gap = "NA" if i % 11 == 3 else b
+        lines.append(f"{a},{town},{gap},2020-02-{i % 28 + 1:02},{'' if i % 9 == 5 else y}")
+    path.write_text("\n".join(lines))
+
+
 def command(folder, stream, every, learner):
     return [
         sys.executable, "-m", "forks.cli", "run", str(stream),
@@ -57,9 +70,9 @@ def killed_run(folder, arguments, rng, longest):
     return process.wait() == -signal.SIGKILL
 
 
-def play(tmp_path, rows, every, kills, learner, longest, again=0.6):
+def play(tmp_path, rows, every, kills, learner, longest, again=0.6, write=write_stream):
     stream = tmp_path / "stream"
-    write_stream(stream, rows)
+    write(stream, rows)
     whole = tmp_path / "whole"
     whole.mkdir()
     subprocess.run(command(whole, stream, every, learner), check=True, capture_output=True)
@@ -86,13 +99,21 @@ def test_a_few_kills(tmp_path):
     assert play(tmp_path, 3000, 50, kills=3, learner=learner, longest=0.1, again=1.0) == 3
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_few_kills_with_a_table(tmp_path):
+    learner = ["--learner", "FOGD", "--set", "budget=5"]
+    options = {"longest": 0.1, "again": 1.0, "write": write_table}
+    assert play(tmp_path, 2500, 50, kills=3, learner=learner, **options) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize("write", [write_stream, write_table])
 @pytest.mark.parametrize(
     "learner",
     [[], ["--learner", "SkeGD", "--set", "update_cycle=7"]],
     ids=["default", "SkeGD"],
 )
-def test_fifty_kills(tmp_path, learner):
+def test_fifty_kills(tmp_path, learner, write):
     """A checkpoint every 20 rows: writing takes most of the time, and is what is killed most."""
-    assert play(tmp_path, 4000, 20, kills=50, learner=learner, longest=1.0) == 50
+    assert play(tmp_path, 4000, 20, kills=50, learner=learner, longest=1.0, write=write) == 50

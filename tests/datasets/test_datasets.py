@@ -10,9 +10,18 @@ from typer.testing import CliRunner
 
 from forks import datasets
 from forks.cli import main
+from forks.datasets.literature import LITERATURE
 from forks.datasets.registry import REGISTRY
 from forks.streams import StreamError, read_columns, read_csv
 
+SPARSE = ("w7a", "internet-ads")
+NUMBERS = {  # rows, features, mean of the targets
+    "abalone": (4_177, 8, 9.934),
+    "fried": (40_768, 10, 14.41),
+    "elevators": (16_599, 18, 0.02163),
+    "ailerons": (13_750, 40, -0.242186),
+    "metro-traffic": (48_204, 7, 3_260.0),
+}
 SHAPES = {  # rows, features, rows labelled +1
     "german": (1_000, 24, 300),
     "svmguide3": (1_243, 22, 296),
@@ -20,6 +29,9 @@ SHAPES = {  # rows, features, rows labelled +1
     "cod-rna": (59_535, 8, 19_845),
     "w7a": (24_692, 300, 740),
     "ijcnn1": (141_691, 22, 4_853 + 8_712),
+    "nomao": (34_465, 118, 24_621),
+    "weather": (18_159, 8, 5_698),
+    "internet-ads": (3_279, 1_558, 459),
 }
 
 
@@ -31,10 +43,11 @@ def or_skip(read, name):
 
 
 def test_every_name_is_tested():
-    assert datasets.names() == list(SHAPES)
-    assert datasets.names("regression") == ["abalone"]
-    assert datasets.names("either") == ["flights-3m", "kuairec", "nycflights13"]
-    assert len(datasets.names(None)) == len(SHAPES) + 4
+    assert set(datasets.names()) == {*SHAPES, "interchanging-rbf"}
+    assert datasets.names("regression") == list(NUMBERS)
+    either = ["flights-3m", "kuairec", "nycflights13", "beijing-air"]
+    assert datasets.names("either") == either
+    assert len(datasets.names(None)) == len(SHAPES) + 1 + len(NUMBERS) + len(either)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -44,18 +57,26 @@ def test_load(name):
     assert X.shape == (n_rows, n_features)
     assert y.shape == (n_rows,)
     assert X.dtype == y.dtype == np.float64
-    assert sparse.issparse(X) == (name == "w7a")
+    assert sparse.issparse(X) == (name in SPARSE)
     assert set(np.unique(y)) == {-1.0, 1.0}
     assert np.sum(y == 1.0) == n_positive
 
 
-def test_load_gives_the_targets_of_a_regression():
-    X, y = or_skip(datasets.load, "abalone")
-    assert X.shape == (4_177, 8)
-    assert (y.min(), y.max()) == (1.0, 29.0)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_load_gives_the_targets_of_a_regression(name):
+    X, y = or_skip(datasets.load, name)
+    n_rows, n_features, mean = NUMBERS[name]
+    assert X.shape == (n_rows, n_features)
+    assert y.mean() == pytest.approx(mean, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ["german", "spambase", "w7a", "abalone"])
+def test_more_than_two_classes_are_as_in_the_file():
+    X, y = or_skip(datasets.load, "interchanging-rbf")
+    assert X.shape == (200_000, 2)
+    np.testing.assert_array_equal(np.unique(y), np.arange(15))
+
+
+@pytest.mark.parametrize("name", ["german", "spambase", "w7a", "abalone", "weather"])
 def test_a_stream_is_what_load_gives(name):
     X, y = or_skip(datasets.load, name)
     chunks = list(datasets.stream(name, chunk=900))
@@ -76,7 +97,8 @@ def test_a_stream_goes_through_all_files(tmp_path, monkeypatch):
     assert [list(y) for _, y in chunks] == [[1, 1], [1], [-1, -1], [-1]]
 
 
-SLOW = ["flights-3m", "nycflights13", "ijcnn1"]
+SLOW = ["flights-3m", "nycflights13", "ijcnn1", "beijing-air", "nomao", "internet-ads"]
+WITH_HEADER = ["flights-3m", "nycflights13", *(entry.name for entry in LITERATURE)]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +117,7 @@ def test_the_registry_tells_the_truth(name):
         assert hashlib.sha256(raw).hexdigest() == file.sha256
         text = bz2.decompress(raw) if file.name.endswith(".bz2") else raw
         assert hashlib.sha256(text.replace(b"\r", b"")).hexdigest() == file.text_sha256
-        assert text.count(b"\n") - ("flights" in name) == file.rows  # they have a header
+        assert text.count(b"\n") - (name in WITH_HEADER) == file.rows
     if entry.read is not None:
         X, _ = datasets.load(name)
         assert X.shape == (entry.rows, entry.features)

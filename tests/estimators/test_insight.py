@@ -12,8 +12,11 @@ from sklearn.feature_selection import SelectFromModel
 
 from forks import LabelRunsWarning, OnlineKernelClassifier, OnlineKernelRegressor, load
 from forks.engine import EngineGroup
+from forks.estimators.explaining import strongest
 from forks.estimators.insight import events_of, relevance_of
+from forks.kernels import Linear
 from forks.learners import KOGD
+from forks.losses import SquaredError
 
 D, ROWS = 6, 3000
 RNG = np.random.default_rng(0)
@@ -232,3 +235,64 @@ def test_the_delay_is_told_to_the_engine():
     now = model.engine_.memory
     np.testing.assert_array_equal(now.floats, before.floats)
     assert (now.ints != before.ints).sum() == 1
+
+
+# ---- what moved an answer ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two", "three", "numbers"])
+def test_effects_are_changes_between_the_mean_of_a_feature_and_its_value(name, request):
+    model = request.getfixturevalue(name)
+    rows = X[:40]
+    effects = model.explain(rows)
+    assert effects.shape == rows.shape
+    score = model.predict if name == "numbers" else model.decision_function
+    scores = score(rows)
+    mean = X[-2000:].mean(axis=0)  # of the rows that the learner keeps
+    for j in (1, 5):
+        without, alone = rows.copy(), np.tile(mean, (len(rows), 1))
+        without[:, j], alone[:, j] = mean[j], rows[:, j]
+        changed = (scores - score(without) + score(alone) - score(mean[None])) / 2
+        if name == "three":
+            changed = changed[np.arange(len(rows)), scores.argmax(axis=1)]
+        np.testing.assert_allclose(effects[:, j], changed, atol=1e-9)
+    assert set(np.argsort(np.abs(effects).mean(axis=0))[-2:]) == {1, 4}
+
+
+def test_effects_of_a_linear_score_are_slopes_times_distances():
+    model = OnlineKernelRegressor(KOGD(kernel=Linear(), loss=SquaredError(), eta=0.01))
+    model.partial_fit(X[:200], X[:200] @ np.arange(D))
+    slopes = model.predict(np.eye(D)) - model.predict(np.zeros((1, D)))
+    rows = X[:7]
+    expected = slopes * (rows - rows.mean(axis=0))  # KOGD keeps no mean: it is that of the rows
+    np.testing.assert_allclose(model.explain(rows), expected, atol=1e-10)
+
+
+def test_effects_of_sparse_rows_are_those_of_their_entries(two):
+    rows = X[:10].copy()
+    rows[:, ::2] = 0.0
+    effects = two.explain(sparse.csr_array(rows))
+    assert (effects.toarray()[:, ::2] == 0.0).all()
+    score, without, alone = two.decision_function, rows.copy(), np.zeros(rows.shape)
+    without[:, 3], alone[:, 3] = 0.0, rows[:, 3]
+    changed = score(rows) - score(without) + score(alone) - score(np.zeros((1, D)))
+    np.testing.assert_allclose(effects.toarray()[:, 3], changed / 2, atol=1e-12)
+    names, values = strongest(effects, 4)
+    assert (names[:, 3] == -1).all()
+    assert (np.diff(np.abs(values), axis=1) <= 0.0).all()
+    first = np.take_along_axis(effects.toarray(), names[:, :1], axis=1)
+    np.testing.assert_array_equal(values[:, :1], first)
+
+
+def test_effects_in_many_batches_are_the_same(two, monkeypatch):
+    whole = two.explain(X[:9])
+    monkeypatch.setattr("forks.estimators.explaining._NUMBERS", 10)
+    np.testing.assert_array_equal(two.explain(X[:9]), whole)
+    np.testing.assert_array_equal(two.explain(sparse.csr_array(X[:9])).toarray().shape, whole.shape)
+
+
+def test_an_explanation_needs_a_fitted_model_and_its_features(two):
+    with pytest.raises(NotFittedError):
+        OnlineKernelClassifier().explain(X)
+    with pytest.raises(ValueError, match="2 features"):
+        two.explain(X[:, :2])

@@ -1,6 +1,7 @@
 """`forks.evaluate.learn`: outputs and checkpoints from Python."""
 
 import json
+import math
 import signal
 import threading
 
@@ -9,8 +10,10 @@ import pytest
 
 import forks
 from forks import ModelFileError, OnlineKernelClassifier, OnlineKernelRegressor
+from forks.estimators import saving
 from forks.estimators.saving import as_bytes
-from forks.evaluate import learn
+from forks.evaluate import ClassificationMeasures, learn
+from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
 from forks.learners import RBP
 from oracle_streams import made_up
@@ -45,7 +48,17 @@ def test_records_and_predictions_are_those_of_the_model(tmp_path):
     assert [record["rows"] for record in records] == [200, 400, 500]
     assert [record["mistakes"] for record in records] == [wrong[:n].sum() for n in (200, 400, 500)]
     assert end.figures == records[-1]
-    assert end.curve["rows"].tolist() == [200, 400, 500]
+    assert end.records.tolist() == [200, 400, 500]
+    rows = end.curve["rows"].astype(int)
+    assert rows.tolist() == [*range(4, 501, 4)]
+    np.testing.assert_allclose(end.curve["rate"], [wrong[:n].mean() for n in rows])
+    assert end.curve["recent"].tolist() == end.curve["rate"].tolist()  # all rows are recent
+    measures = ClassificationMeasures([-1, 1])
+    measures.update(Y, plain.labels_of(scores), scores)
+    for name, value in measures.figures().items():
+        assert end.figures[name] == (None if math.isnan(value) else value), name
+    assert end.figures["classes"] == ["-1", "1"]
+    assert end.figures["confusion"] == measures.confusion.tolist()
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert lines[0] == "row,prediction,score,label"
     table = np.loadtxt(lines[1:], delimiter=",")
@@ -68,6 +81,25 @@ def test_records_tell_what_mattered(tmp_path):
     for feature, values in end.relevance.items():
         np.testing.assert_array_equal(again.relevance[feature], values)
     assert learn(small(), chunks(), every=200).relevance == {}
+
+
+@pytest.mark.parametrize("n", [3, 255, 1024, 1025, 9001])
+def test_a_curve_has_enough_points_and_not_too_many_whatever_the_chunks(n):
+    values = np.random.default_rng(0).random(n)
+    whole, cut = Curve(100), Curve(100)
+    whole.update(values)
+    for start in range(0, n, 61):
+        cut.update(values[start : start + 61])
+        again = Curve(100)
+        again.restore(cut.arrays())
+        cut = again
+    table = whole.table()
+    np.testing.assert_array_equal(table, cut.table())
+    assert min(n // 4, 128) <= len(table) <= 257
+    assert table[-1, 0] == n
+    for rows, mean, recent in table[:: max(1, len(table) // 7)]:
+        assert mean == pytest.approx(values[: int(rows)].mean())
+        assert recent == pytest.approx(values[max(0, int(rows) - 100) : int(rows)].mean())
 
 
 class Stopped(Exception):
@@ -152,10 +184,16 @@ def test_what_cannot_be_resumed(tmp_path):
         learn(small(), chunks(n=100), every=100, resume=True, **there)
     with pytest.raises(ValueError, match="needs the folder"):
         learn(small(), chunks(), resume=True)
+    path = there["checkpoint"] / "checkpoint.forks"
+    saved = saving.read(path)
+    old = {name: array for name, array in saved.arrays.items() if "curve_" not in name}
+    saving.save(path, saved.model, saved.note, old)
+    with pytest.raises(ValueError, match="of an earlier version"):
+        learn(small(), chunks(), every=100, resume=True, **there)
+    saving.save(path, saved.model, saved.note, saved.arrays)
     there["predictions"].write_text("")
     with pytest.raises(ValueError, match="has 0 bytes, but the checkpoint goes on after"):
         learn(small(), chunks(), every=100, resume=True, **there)
-    path = there["checkpoint"] / "checkpoint.forks"
     small().save(path)
     with pytest.raises(ModelFileError, match="no checkpoint"):
         learn(small(), chunks(), every=100, resume=True, **there)

@@ -139,7 +139,10 @@ def test_a_file_of_another_version_says_so(version):
         (lambda h, a: h["fitted"].update(feature_names_in_=[1] * 5), "no text"),
         (lambda h, a: h["fitted"].update(_labels=None), "no type"),
         (lambda h, a: h["fitted"]["_labels"].update(values=[1.0, -1.0]), "not sorted"),
-        (lambda h, a: h["fitted"]["_labels"].update(values=[1.0]), "fewer than two"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=[]), "too few"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=[1.0]), "class counts"),
+        (lambda h, a: h["fitted"]["_labels"].update(values=[1.0], given=True), "too few"),
+        (lambda h, a: h["fitted"]["_labels"].update(given=1), "too few"),
         (lambda h, a: h["fitted"]["_labels"].update(values=["1", "2"]), "not all of type"),
         (lambda h, a: h["fitted"]["_labels"].update(dtype="<U1000000000"), "no type"),
         (lambda h, a: h["fitted"]["_labels"].update(dtype="object"), "not all of type"),
@@ -224,9 +227,21 @@ def test_arrays_of_first_rows_that_cannot_be(name, change):
 
 def test_a_scale_stays_when_the_first_rows_are_gone():
     data = _first_rows(300)
-    assert set(unpack("", data)[1]) == {"engine.0.floats", "engine.0.ints", "first.scale"}
+    engine = {"engine.0.floats", "engine.0.ints"}
+    assert set(unpack("", data)[1]) == {*engine, "first.scale", "means"}
     with pytest.raises(ModelFileError, match=r"first\.scale"):
         from_bytes("here", hostile(data, lambda _, arrays: arrays.pop("first.scale")))
+
+
+@pytest.mark.parametrize(
+    "means",
+    [np.zeros((2, 9)), np.full((2, 4), np.nan), -np.ones((2, 4)), np.zeros((2, 4), np.int64)],
+    ids=["width", "NaN", "negative counts", "integers"],
+)
+def test_means_that_cannot_be(means):
+    data = as_bytes(OnlineKernelClassifier("kogd").fit(X[:20], Y[:20]))
+    with pytest.raises(ModelFileError, match="means of the features"):
+        from_bytes("here", hostile(data, lambda _, arrays: arrays.update(means=means)))
 
 
 def test_class_counts_that_cannot_be():

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from damaged_models import MODELS
 from fuzzing import Target, main
-from pyarrow import parquet
+from made_tables import TABLES
+from pyarrow import ipc, parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -96,14 +97,50 @@ def _parquet_seeds():
     return [*seeds, ("twice.parquet", file.getvalue())]
 
 
-def _check(chunks):
-    for X, y in chunks:
+def _jsonl_seeds():
+    rows = [f'{{"a": {a}, "b": {b}, "y": {y}}}' for (a, b, _), y in zip(ROWS, LABELS, strict=True)]
+    odd = '{"b": 1e-3, "a": 5, "in": {"c": [1, "x"]}, "y": 1}\r\n\n{"y": 2, "a": -1, "b": 0}'
+    return [("plain.jsonl", "\n".join(rows).encode()), ("odd.jsonl", odd.encode())]
+
+
+def _arff_seeds():
+    head = "@RELATION r\n\n@attribute a numeric\n@ATTRIBUTE 'b' REAL\n@attribute y {0, 1, 2}\n"
+    dense = "".join(f"{a},{b},{i % 3}\n" for i, (a, b, _) in enumerate(ROWS))
+    thin = "% thin\n{0 1.5, 2 1}\n{}\n{ 1 -2 }\n"
+    return [
+        ("plain.arff", (head + "@data\n" + dense).encode()),
+        ("thin.arff", (head + "@DATA\n" + thin).encode()),
+    ]
+
+
+def _vw_seeds():
+    plain = "".join(f"{y} |f a:{a} b:{b} c\n" for (a, b, _), y in zip(ROWS, LABELS, strict=True))
+    odd = "1 2.5 'tag|name:2 a b:0.5|other c:-1 d^e\n-1 1 0.5 tag|a b |\n0.5|f x\n"
+    return [("plain.vw", plain.encode()), ("odd.vw", odd.encode())]
+
+
+def _arrow_seeds():
+    columns = {"a": ROWS[:, 0], "b": ROWS[:, 1], "y": LABELS.astype(int)}
+    more = {"text": ["x", None] * 6, "day": [datetime.date(2020, 1, 1)] * 12}
+    seeds = []
+    for name, table in (("plain", pa.table(columns)), ("others", pa.table({**more, **columns}))):
+        for new in (ipc.new_file, ipc.new_stream):
+            file = io.BytesIO()
+            with new(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=5)
+            seeds.append((f"{name}.arrow", file.getvalue()))
+    return seeds
+
+
+def _check(chunks, gaps=False):
+    for X, y, *weights in chunks:
         assert X.ndim == 2
         assert y.shape == (X.shape[0],)
         assert X.shape[0] > 0
         assert X.dtype == y.dtype == np.float64
         assert np.isfinite(X.data if sparse.issparse(X) else X).all()
-        assert np.isfinite(y).all()
+        assert gaps or np.isfinite(y).all()
+        assert all((part >= 0.0).all() for part in weights)
 
 
 def _read(format: Format, path: Path, rng: random.Random) -> None:
@@ -112,14 +149,14 @@ def _read(format: Format, path: Path, rng: random.Random) -> None:
         options = {
             name: rng.choice(values) for name, values in OPTIONS.get(format.name, {}).items()
         }
-        _check(open_stream(path, chunk=chunk, **options))
+        _check(open_stream(path, chunk=chunk, **options), gaps=format.name == "vw")
         return
     kind = path.name.split(".")[0]
     match rng.randrange(4):
         case _ if kind == "bare":
             _check(open_stream(path, target=rng.choice((0, -1)), header=False, chunk=chunk))
         case 0:
-            names = ["text", "gaps", "y"] if kind == "others" else ["y"]
+            names = ["text", "y"] if kind == "others" else ["y"]
             for part in read_columns(path, names, chunk=chunk):
                 assert len({len(values) for values in part.values()}) == 1
         case 2 if kind in ("example", "plain", "numbers"):
@@ -134,14 +171,29 @@ SEEDS = {
     "csv": _csv_seeds,
     "tsv": _tsv_seeds,
     "parquet": _parquet_seeds,
+    "arrow": _arrow_seeds,
+    "jsonl": _jsonl_seeds,
+    "arff": _arff_seeds,
+    "vw": _vw_seeds,
 }
 TOKENS = {
     "libsvm": (b"1:1", b" 0:1", b" 3:1 2:1", b" 7:", b" :7", b" qid:1", b" 1:1:1", b"\n\n+1 "),
     "csv": (b"a,", b",y", b',"1\n2",', b'"1"2', b",,", b"\n,\n", b"y,y,"),
     "tsv": (b"a\t", b"\ty", b'\t"1\n2"\t', b"\t\t", b"\n\t\n"),
     "parquet": (b"PAR1", b"PARE", b"y"),
+    "arrow": (b"ARROW1", b"\xff\xff\xff\xff", b"y"),
+    "jsonl": (b"{", b"}", b"null", b"true", b'"y":', b"[[", b"1e999", b"{}\n"),
+    "arff": (b"{", b"}", b"'", b"?", b"@data\n", b"@attribute q real\n", b"%", b", "),
+    "vw": (b"|", b" |", b"'", b":", b"|f:2 ", b"\n\n"),
 }
-OPTIONS = {"libsvm": {"n_features": (None, None, 3, 500), "dense": (None, None, False)}}
+OPTIONS = {
+    "libsvm": {
+        "n_features": (None, None, 3, 500),
+        "dense": (None, None, False),
+        "zero_based": (None, None, True, False),
+    },
+    "vw": {"n_features": (None, 8)},
+}
 
 
 def target_of(format: Format) -> Target:
@@ -163,8 +215,8 @@ def target_of(format: Format) -> Target:
 
 
 def targets() -> list[Target]:
-    """Return what is fuzzed: every format of the table, and model files."""
-    return [*map(target_of, FORMATS.values()), MODELS]
+    """Return what is fuzzed: every format of the table, tables as they come, and model files."""
+    return [*map(target_of, FORMATS.values()), TABLES, MODELS]
 
 
 if __name__ == "__main__":

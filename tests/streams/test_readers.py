@@ -476,7 +476,7 @@ def test_a_faulty_file_is_closed(tmp_path, opened):
     ],
 )
 def test_memory_stays_flat_over_a_long_file(tmp_path, name, read):
-    raw = many_rows(50_000)[name == "f.csv"]
+    raw = many_rows(100_000)[name == "f.csv"]
     path = write(tmp_path, name, raw)
     tracemalloc.start()
     for _ in read(path):

@@ -15,12 +15,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 _PICTURES = (".pdf", ".png", ".svg")
+_NO_INPUT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # Parameters that errors of the library name, as options.
 _OPTIONS = {
     "format=": "--format",
+    "(na=": "(--na ",
     "format must": "--format must",
     "n_features=": "--features",
-    "missing='zero'": "--missing zero",
+    "zero_based=": "--zero-based",
 }
 
 
@@ -88,13 +90,20 @@ def _failures_in_one_line(missing_file: int) -> Iterator[None]:
     except BrokenPipeError:  # `| head` has seen enough: typer ends quietly
         raise
     except (OSError, ImportError, ValueError) as error:
-        message = " ".join(str(error).split())
+        message = " ".join(_message(error).split())
         for parameter, option in _OPTIONS.items():
             message = message.replace(parameter, option)
         typer.echo(f"Error: {message}", err=True)
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, _NO_INPUT):
             raise typer.Exit(missing_file) from None
         raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
+
+
+def _message(error: Exception) -> str:
+    """Return what an error says; of one of the system, without its number."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def file_option(metavar: str, help: str, **more: Any) -> Any:

@@ -11,10 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-FILE = typer.Argument(
-    metavar="FILE", help="{endings}; others are LIBSVM. Text may be compressed. - for stdin."
-)
-FORMAT = typer.Option(metavar="FORMAT", help="{formats}. [default: by the file's name]")
+from forks.cli._reading import FILE, FORMAT
 
 
 class FileCommand(TyperCommand):
@@ -34,44 +31,70 @@ class FileCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+def read_model(path: Path) -> Any:
+    """Load a model with what is beside it; a folder is that of a checkpoint."""
+    from forks.estimators.saving import read
+    from forks.evaluate.session import CHECKPOINT
+
+    return read(path / CHECKPOINT if path.is_dir() else path)
+
+
 def input_of(saved: Any) -> Any:
-    """Return the `Input` that the note of a model file describes, or None."""
+    """Return the description of the input that the note of a model file has, or None."""
     from forks.files import ModelFileError
+    from forks.streams.hashed import HashedInput
     from forks.streams.tables import Input
 
     if not isinstance(saved.note, dict) or "input" not in saved.note:
         return None
+    given = saved.note["input"]
     try:
-        return Input.from_json(saved.note["input"])
+        if isinstance(given, dict) and "version" in given:
+            return Input.from_json(given)
+        return HashedInput.from_json(given)
     except ValueError as error:
         raise ModelFileError(str(error)) from None
 
 
 def shuffled(file: Any, seed: int) -> Iterator[Any]:
-    """Read a whole file; yield its rows in random order, as one chunk."""
+    """Read all files; yield their rows in random order, as one chunk."""
     import numpy as np
     from scipy import sparse
 
+    from forks.streams.columns import RawTable
     from forks.streams.tables import Labelled
 
-    if not Path(file.path).is_file():
-        raise ValueError(f"--shuffle needs a file that can be read to its end, not {file.name}")
+    for path in file.paths:
+        if not Path(path).is_file():
+            name = "standard input" if path == "-" else path
+            raise ValueError(f"--shuffle needs a file that can be read to its end, not {name}")
     chunks = list(file.chunks())
     if not chunks:
         return
     parts = [chunk.X for chunk in chunks]
-    X: Any = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-    y = None if chunks[0].y is None else np.concatenate([chunk.y for chunk in chunks])
-    order = np.random.default_rng(seed).permutation(X.shape[0])
-    yield Labelled(X[order], None if y is None else y[order])
+    order = np.random.default_rng(seed).permutation(sum(part.shape[0] for part in parts))
+    X: Any
+    if isinstance(parts[0], RawTable):
+        X = RawTable.joined(parts).taken(order)
+    else:
+        whole: Any = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else None
+        X = (np.concatenate(parts) if whole is None else whole)[order]
+    y, weights = (
+        None if chunks[0][i] is None else np.concatenate([chunk[i] for chunk in chunks])[order]
+        for i in (1, 2)
+    )
+    yield Labelled(X, y, weights)
 
 
-def names_of_features(known: Any, n: int) -> list[str]:
-    """Return names of n features, by the `Input` that they come from, or None if not known."""
-    if known is None or not (known.numbers or known.categorical):
-        return [f"feature {j + 1}" for j in range(n)]
-    hashed = [f"text {j + 1}" for j in range(n - len(known.numbers))]
-    return [*known.numbers, *hashed]
+def names_of_features(encoder: Any, known: Any, n: int) -> list[str]:
+    """Return names of n features: those of an encoder, or by the columns they come from."""
+    if encoder is not None:
+        return [str(name) for name in encoder.get_feature_names_out()]
+    if hasattr(known, "numbers") and (known.numbers or known.categorical):
+        hashed = [f"text {j + 1}" for j in range(n - len(known.numbers))]
+        return [*known.numbers, *hashed]
+    columns = [column.name for column in getattr(known, "columns", ())]
+    return columns if len(columns) == n else [f"feature {j + 1}" for j in range(n)]
 
 
 @contextmanager
@@ -83,6 +106,7 @@ def plain_warnings() -> Iterator[None]:
         typer.echo(f"Warning: {message}{option}", err=True)
 
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # of a small chunk
         warnings.showwarning = show
         yield
 

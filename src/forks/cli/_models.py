@@ -6,20 +6,54 @@ import numpy as np
 
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.named import configured
+from forks.streams import StreamError
 
 _OF_CLASSIFIER = ("class_weight",)  # settings of the estimator, not of the learner
-_MOST_CLASSES = 20
+_MOST_CLASSES = 20  # numbers that are taken for classes
+_OFTEN = 3  # times that each of them comes, on average
+_SHOWN = 6  # classes
 
 
 def task_of(y: np.ndarray) -> str:
-    """Guess the task by the labels of the first rows.
+    """Guess the task by the labels of the first rows: see `guess_task`."""
+    return guess_task(y)[0]
 
-    Text is classes; numbers are, too, if all are whole and at most 20 are different.
+
+def guess_task(y: np.ndarray) -> tuple[str, str]:
+    """Guess the task by the labels of the first rows; return it and the reason.
+
+    Text is classes. Numbers are, too, if all are whole and at most 20 are different, which come
+    three times each on average, or are two.
     """
+    values = np.unique(y)
+    n = len(values)
     if y.dtype.kind not in "biuf":
-        return "classification"
-    few = len(np.unique(y)) <= _MOST_CLASSES
-    return "classification" if few and np.all(y == np.round(y)) else "regression"
+        return "classification", f"{n:,} classes: {_some(values)}"
+    few = n <= _MOST_CLASSES and (n <= 2 or n * _OFTEN <= len(y))
+    if few and np.all(values == np.round(values)):
+        return "classification", f"{n:,} classes: {_some(values)}"
+    return "regression", f"{n:,} different numbers in {len(y):,} rows"
+
+
+def _some(values: np.ndarray) -> str:
+    from forks.evaluate.predictions import plain
+
+    shown = [plain(value) for value in values[:_SHOWN]]
+    return ", ".join([*shown, "..."] if len(values) > _SHOWN else shown)
+
+
+def check_labels(file: Any, y: np.ndarray, task: str, told: bool) -> None:
+    """Check that the first labels are something that can be learned."""
+    if len(y) == 0:
+        raise StreamError(f"{file.name}: not one of the first rows has a label")
+    if task == "regression" and y.dtype.kind not in "biuf":
+        raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
+    n = len(np.unique(y)) if task == "classification" else 0
+    if not told and n > _MOST_CLASSES and 2 * n > len(y):
+        raise StreamError(
+            f"{file.name}: the label has {n:,} different values in {len(y):,} rows, which are "
+            "hardly classes (--label names another column, --task classification learns it)"
+        )
 
 
 def settings_of(given: list[str]) -> dict[str, Any]:

@@ -18,10 +18,10 @@ class ListOptions:
 
 def list_data(options: ListOptions) -> None:
     """List the data sets, and tell which are at hand."""
-    from rich.console import Console
     from rich.table import Table
 
     from forks.datasets import at_hand, describe, names
+    from forks.experiments.report import plain_console
 
     del options
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -32,7 +32,7 @@ def list_data(options: ListOptions) -> None:
         size = (f"{entry.rows:,}", str(entry.features))
         there = "yes" if at_hand(entry.name) else "no"
         table.add_row(entry.name, *size, entry.task, there, entry.licence)
-    Console(highlight=False).print(table)
+    plain_console().print(table)
 
 
 @dataclass(frozen=True, kw_only=True)

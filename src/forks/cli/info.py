@@ -3,11 +3,13 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
-from forks.cli._inputs import input_of, names_of_features
+from forks.cli._inputs import input_of, names_of_features, read_model
+from forks.cli._understood import kinds_lines
 
 _MOST = 10  # features, and events
 _INDENT = 15
@@ -29,13 +31,13 @@ def info(options: Options) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Return what a model file holds, as JSON."""
-    from forks.estimators.saving import read
+    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.predictions import plain
     from forks.evaluate.session import CHECKPOINT
     from forks.files import encode
 
+    saved = read_model(path)
     path = path / CHECKPOINT if path.is_dir() else path
-    saved = read(path)
     model = saved.model
     parameters = {k: encode(k, v) for k, v in model.get_params(deep=False).items()}
     contents: dict[str, Any] = {
@@ -59,23 +61,25 @@ def _described(path: Path) -> dict[str, Any]:
             "stored_points": model.n_points_,
             "state_bytes": model.engine_.state_bytes,
         }
-    known = input_of(saved)
+    known, encoder = input_of(saved), encoder_beside(saved)
     if contents["fitted"]:
-        contents |= _insight(model, known)
+        contents |= _insight(model, known, encoder)
     if known is not None:
         contents["input"] = known.as_json()
+    if encoder is not None:
+        contents["columns"] = [column._asdict() for column in encoder.columns_]
     if isinstance(saved.note, dict) and "run" in saved.note:
         contents["run"] = {name: saved.note["run"].get(name) for name in ("rows", "every")}
     return contents
 
 
-def _insight(model: Any, known: Any) -> dict[str, Any]:
+def _insight(model: Any, known: Any, encoder: Any) -> dict[str, Any]:
     """Return the relevance of the first ten features, and the last ten events, if there are any."""
     from forks.estimators.insight import events_of
 
     contents: dict[str, Any] = {}
     names = list(getattr(model, "feature_names_in_", []))
-    names = names or names_of_features(known, model.n_features_in_)
+    names = names or names_of_features(encoder, known, model.n_features_in_)
     if hasattr(model, "feature_relevance_"):
         relevance = model.feature_relevance_
         top = sorted(range(len(names)), key=lambda j: -relevance[j])[:_MOST]
@@ -105,6 +109,11 @@ def _as_text(contents: dict[str, Any]) -> str:
             continue
         if name == "relevance":
             value = ", ".join(f"{k} {v:.1%}" for k, v in value.items())
+        elif name == "input":
+            value = _input_as_text(value)
+        elif name == "columns":
+            lines += ["columns", *kinds_lines([SimpleNamespace(**column) for column in value])]
+            continue
         elif name == "events":
             value = ("\n" + " " * _INDENT).join(map(_event_as_text, value)) or "none"
         elif isinstance(value, dict):
@@ -118,6 +127,17 @@ def _as_text(contents: dict[str, Any]) -> str:
             value = f"{value:,}"
         lines.append(f"{name.replace('_', ' '):<{_INDENT}}{value}")
     return "\n".join(lines)
+
+
+def _input_as_text(known: dict[str, Any]) -> str:
+    """Return how files were read, without the columns that are told elsewhere."""
+    label = known.get("label")
+    shown = {
+        "label": label["name"] if isinstance(label, dict) else label,
+        **{name: known.get(name) for name in ("weights", "n_features", "na", "hash_bits")},
+    }
+    parts = [f"{name} {_short(value)}" for name, value in shown.items() if value]
+    return ", ".join([known["format"], *parts])
 
 
 def _short(value: Any) -> str:

@@ -7,73 +7,151 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._app import file_option
-from forks.cli._inputs import FILE, FORMAT, input_of, interrupts
+from forks.cli._app import count_option, file_option
+from forks.cli._inputs import (
+    input_of,
+    interrupts,
+    names_of_features,
+    plain_warnings,
+    read_model,
+)
+from forks.cli._learning import cell_fault, matrix_of
+from forks.cli._paths import check_outputs
+from forks.cli._reading import FILE, Opening, input_file
+from forks.cli._report import show_json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Opening):
     """Options of `forks predict`."""
 
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `forks run --save`.")]
-    path: Annotated[str, FILE]
-    format: Annotated[str | None, FORMAT] = None
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Of `forks run --save`, or a checkpoint (DIR).")
+    ]
+    paths: Annotated[list[str], FILE]
     output: Annotated[Path | None, file_option("CSV", "[default: stdout]")] = None
+    explain: Annotated[
+        int | None,
+        count_option("Features that moved each answer most: feature_1, effect_1, ..."),
+    ] = None
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON; needs --output and labels.")
+    ] = False
 
 
 def predict(options: Options) -> None:
-    """Predict the rows of a file with a saved model; a table need not have labels."""
-    with interrupts():
-        rows, labelled, tally = _predict(options)
+    """Predict the rows of a file with a saved model; a table need not have labels.
+
+    The columns are row, prediction, score (score_A, score_B, ... for more than two classes),
+    probability_A, probability_B, ... and, if the file has labels, label.
+    """
+    if options.as_json and options.output is None:
+        raise ValueError("--json needs --output, since predictions go to stdout without it")
+    check_outputs(output=options.output)
+    with plain_warnings(), interrupts():
+        rows, labelled, measures = _predict(options)
+    if options.as_json:
+        show_json({"rows": rows, "labelled": labelled}, _figures(measures) if labelled else {})
+        return
     text = f"{rows:,} rows"
-    if labelled:
-        figures = tally.figures(labelled)
-        if "mistakes" in figures:
-            text += f", {figures['mistakes'] / labelled:.2%} of {labelled:,} labels missed"
-        else:  # of a regressor
-            text += f", root mean squared error {figures['squared_error'] ** 0.5:.4g}"
+    figures = _figures(measures) if labelled else {}
+    if "accuracy" in figures:
+        text += f", {1.0 - figures['accuracy']:.2%} of {labelled:,} labels missed"
+    elif figures:  # of a regressor
+        text += f", root mean squared error {figures['root_mean_squared_error']:.4g}"
     typer.echo(text, err=True)
+
+
+def _figures(measures: Any) -> dict[str, Any]:
+    """Return the figures over all rows; the order of rows to predict means nothing."""
+    ordered = ("recent_", "last_", "kappa_temporal")
+    figures = {k: v for k, v in measures.figures().items() if not k.startswith(ordered)}
+    return {name: value if value == value else None for name, value in figures.items()}
 
 
 def _predict(options: Options) -> tuple[int, int, Any]:
     """Write the predictions; return the rows, those with a label, and what was counted of them."""
-    import numpy as np
-
-    from forks.estimators.saving import read
-    from forks.evaluate.metrics import ClassTally, ErrorTally, Played
-    from forks.evaluate.predictions import heading, prediction_lines
+    from forks.evaluate import ClassificationMeasures, RegressionMeasures
+    from forks.evaluate.encoded import encoder_beside
     from forks.files import replacing
     from forks.streams import StreamError
-    from forks.streams.tables import InputFile
 
-    saved = read(options.model)
-    model = saved.model
+    saved = read_model(options.model)
+    model, known, encoder = saved.model, input_of(saved), encoder_beside(saved)
     if not hasattr(model, "engine_"):
         raise ValueError(f"{options.model} holds a model that has learned nothing")
     width, classes = model.n_features_in_, getattr(model, "classes_", None)
-    tally = ErrorTally(None) if classes is None else ClassTally(classes, None, 1)
+    measures = RegressionMeasures() if classes is None else ClassificationMeasures(classes)
     rows = labelled = 0
+    to_file = options.output is not None and str(options.output) != "-"
     with (
-        InputFile(
-            options.path, known=input_of(saved), format=options.format, features=width
-        ) as file,
-        nullcontext() if options.output is None else replacing(options.output) as target,
+        input_file(options, known, width) as file,
+        replacing(options.output) if to_file else nullcontext() as target,  # type: ignore[arg-type]
     ):
-        for X, y in file.chunks():
+        names = names_of_features(encoder, known, width)
+        for chunk in file.chunks():
+            X, y = _rows_of(chunk, rows, file, encoder), chunk.y
             if X.shape[1] != width:
                 raise StreamError(
                     f"{file.name} has rows of {X.shape[1]} features, but the model of {width}"
                 )
-            scores = None if classes is None else model.decision_function(X)
-            answers = model.predict(X) if classes is None else model.labels_of(scores)
-            text = prediction_lines(rows, answers, scores, y)
+            table = _table(model, X, y, options.explain, names)
+            text = table.lines(rows)
             if rows == 0:
-                text = heading(classes, labelled=y is not None) + text
+                text = table.heading(classes) + text
             typer.echo(text, nl=False) if target is None else target.write(text.encode())
-            rows += len(answers)
+            rows += len(table.answers)
             if y is not None:
-                labelled += len(answers)
-                tally.add(y, None, Played(answers, scores, np.ones(len(answers), bool)))
+                labelled += _count(measures, y, table)
         if rows == 0:
             raise StreamError(f"{file.name} has no rows")
-    return rows, labelled, tally
+    for note in file.notes:
+        typer.echo(f"Note: {note}", err=True)
+    return rows, labelled, measures
+
+
+def _count(measures: Any, y: Any, table: Any) -> int:
+    """Count the rows that have a label; return how many there are."""
+    from forks.evaluate.rows import labelled_of, labels_among
+
+    known = labelled_of(y)
+    some: Any = slice(None) if known is None else known
+    answers = table.answers[some]
+    parts = () if table.scores is None else (table.scores, table.probabilities)
+    scores = [None if part is None else part[some] for part in parts]
+    if len(answers):
+        measures.update(labels_among(y, known), answers, *scores)
+    return len(answers)
+
+
+def _rows_of(chunk: Any, before: int, file: Any, encoder: Any) -> Any:
+    """Return the rows of a chunk as the model learned them; `before` rows came before them."""
+    from forks.features.table import CellError
+    from forks.streams.columns import RawTable
+
+    if not isinstance(chunk.X, RawTable):
+        return chunk.X
+    if encoder is None:
+        return matrix_of(file, chunk.X)
+    try:
+        return encoder.transform(chunk.X)
+    except CellError as error:
+        raise cell_fault(file, before, error) from None
+
+
+def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) -> Any:
+    """Return the predictions of rows."""
+    import numpy as np
+
+    from forks.estimators.explaining import strongest
+    from forks.evaluate.predictions import Predictions, probabilities_of
+
+    moved = None
+    if explain is not None:
+        features, effects = strongest(model.explain(X), explain)
+        moved = np.array([*names, ""], object)[features], effects
+    if not hasattr(model, "classes_"):
+        return Predictions(model.predict(X), y=y, effects=moved)
+    scores = model.decision_function(X)
+    probabilities = probabilities_of(model.learner_, scores)
+    return Predictions(model.labels_of(scores), scores, probabilities, y, moved)

@@ -1,11 +1,7 @@
 """`forks run`."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,39 +15,17 @@ from forks.cli._app import (
     part_of,
     text_option,
 )
-from forks.cli._inputs import (
-    FILE,
-    FORMAT,
-    input_of,
-    interrupts,
-    names_of_features,
-    plain_warnings,
-    shuffled,
-)
+from forks.cli._inputs import interrupts, plain_warnings
+from forks.cli._learning import learn_files
+from forks.cli._paths import check_folder, check_outputs
+from forks.cli._progress import progress
+from forks.cli._reading import FILE, Columns, Opening, given
+from forks.cli._report import line, show_figures, show_json
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
+_OUTPUTS = ("save", "predictions", "metrics", "plot")
 Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
-Missing = StrEnum("Missing", ["ERROR", "ZERO"])
 Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Options of `forks.streams.tables.InputFile`."""
-
-    format: Annotated[str | None, FORMAT] = None
-    label: Annotated[
-        str | None, text_option("COLUMN", "Column of the labels. [default: the last]")
-    ] = None
-    features: Annotated[
-        int | None, count_option("Largest index of LIBSVM rows; needed for those from stdin.")
-    ] = None
-    categorical: Annotated[
-        list[str], text_option("COLUMN", "A column to hash; again for more. Text always is.")
-    ] = ()  # type: ignore[assignment]
-    hash_bits: Annotated[int, count_option("Text is hashed into 2^BITS columns.", at_most=24)] = 8
-    missing: Annotated[Missing, typer.Option(help="Empty cells among numbers.")] = Missing.ERROR
-    chunk: Annotated[int, count_option("Rows read, and first looked at.")] = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +71,30 @@ class Keeping:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Keeping, Modelling, Reading):
+class Showing:
+    """Options of what is printed."""
+
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Rows per second and time left, on stderr. [default: on a terminal]",
+        ),
+    ] = None
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the last figures as one JSON object.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Showing, Keeping, Modelling, Columns, Opening):
     """Options of `forks run`."""
 
-    path: Annotated[str, FILE]
-    model: Annotated[Path | None, file_option("FILE", "Go on with a saved model.")] = None
+    paths: Annotated[list[str], FILE]
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Go on with a saved model, or a checkpoint (DIR)."),
+    ] = None
     save: Annotated[Path | None, file_option("FILE", "Write the model here.")] = None
     plot: Annotated[Path | None, file_option("PNG", "A picture.", callback=check_picture)] = None
 
@@ -118,134 +111,38 @@ def run(options: Options) -> None:
     """
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the folder to go on from")
-    if options.model is not None and (options.learner or options.settings or options.effort):
-        raise ValueError(
-            "--model has its own learner: --learner, --effort and --set cannot change it"
-        )
+    if options.model is not None and (said := given(options, Modelling)):
+        said = [option for option in said if option not in ("--shuffle", "--seed")]
+        if said:
+            raise ValueError(f"--model has its own learner: {', '.join(said)} cannot change it")
+    check_outputs(**{name: getattr(options, name) for name in _OUTPUTS})
+    check_folder("--checkpoint", options.checkpoint)
     with plain_warnings(), interrupts(options.checkpoint):
         if options.plot is not None:
             from forks.experiments.curve import draw  # rather an error now than after an hour
-        with _progress() as show:
-            finished, names = _learn(options, show)
+        only = options.paths[0] if len(options.paths) == 1 else "-"
+        with progress(only, options.every, options.progress) as show:
+            finished, names = learn_files(options, part_of(options, Keeping), show)
         if options.plot is not None:
-            draw(finished, options.plot, names)
-    text, mends = _line(finished.figures), finished.model.n_mends_
+            draw(finished, options.plot, names, Path(options.paths[0]).name)
+    _report(finished, options)
+
+
+def _report(finished: Any, options: Options) -> None:
+    """Print the figures of a run."""
+    from forks.evaluate.session import WINDOW
+
+    figures, mends = finished.figures, finished.model.n_mends_
+    if options.as_json:
+        show_json(figures, {"mends": mends, "last_mend": finished.model.last_mend_})
+        return
+    text = line(figures)
     if mends:
         text += f", {mends:,} steps mended, the last in row {finished.model.last_mend_:,}"
-    typer.echo(text)
-
-
-def _learn(options: Options, show: Any) -> tuple[Any, list[str]]:
-    """Return the end of the run, and the names of features."""
-    from forks.cli._models import make_model, settings_of, task_of
-    from forks.estimators.saving import read, save
-    from forks.evaluate import learn
-    from forks.evaluate.session import StreamLabelError
-    from forks.streams import StreamError
-    from forks.streams.tables import InputFile
-
-    settings = settings_of(options.settings)
-    before = None if options.model is None else read(options.model)
-    known = None if before is None else input_of(before)
-    with InputFile(options.path, known=known, **part_of(options, Reading)) as file:
-        chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
-        first = next(chunks, None)
-        if first is None:
-            raise StreamError(f"{file.name} has no rows")
-        y = _labels_of(file, first)
-        if before is not None:
-            model, task = before.model, before.model._task
-        else:
-            task = task_of(y) if options.task == Task.AUTO else options.task
-            effort = options.effort or Effort.BALANCED
-            learner = options.learner or "adaptive"
-            model = make_model(task, learner, settings, options.seed, str(effort))
-        if task == Task.REGRESSION and y.dtype.kind not in "biuf":
-            raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
-        try:
-            finished = learn(
-                model,
-                ((rows.X, _labels_of(file, rows)) for rows in chain([first], chunks)),
-                classes=_classes(options.classes, task, model, y),
-                on_record=show,
-                note=_described(options),
-                **part_of(options, Keeping),
-            )
-        except StreamLabelError as error:
-            raise StreamError(
-                f"{file.name}, {error.fault}; --classes lists all that can come"
-            ) from None
-        if options.save is not None and file.input is not None:  # it is known by now
-            save(options.save, finished.model, {"input": file.input.as_json()})
-    return finished, names_of_features(file.input, finished.model.n_features_in_)
-
-
-def _described(options: Options) -> dict[str, Any]:
-    """Return the options that a run must be resumed with, as JSON."""
-    described = {**part_of(options, Reading), **part_of(options, Modelling)}
-    lists = {name: list(described[name]) for name in ("categorical", "settings")}
-    return {**described, **lists, "classes": options.classes.split(",") if options.classes else []}
-
-
-def _labels_of(file: Any, rows: Any) -> Any:
-    if rows.y is None:
-        from forks.streams import StreamError
-
-        raise StreamError(f"{file.name} has no column {file.input.label!r}, which has the labels")
-    return rows.y
-
-
-def _classes(given: str | None, task: str, model: Any, y: Any) -> Any:
-    """Return the classes: those given, those that the model knows, or those of the first labels."""
-    import numpy as np
-
-    if task == Task.REGRESSION:
-        if given:
-            raise ValueError("--classes is for classification")
-        return None
-    if not given:
-        return model.classes_ if hasattr(model, "classes_") else np.unique(y)
-    labels = given.split(",")
-    if y.dtype.kind not in "biuf":
-        return np.unique(labels)
-    try:
-        return np.unique([float(label) for label in labels])
-    except ValueError:
-        raise ValueError("--classes must be numbers, as the labels are") from None
-
-
-# ---- on the terminal ---------------------------------------------------------------------------
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Return what shows records: a live line on a terminal, plain lines elsewhere; on stderr."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda figures: typer.echo(_line(figures), err=True)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("learning")
-        start, first = time.perf_counter(), None
-
-        def show(figures: dict[str, Any]) -> None:
-            nonlocal first
-            first = figures["rows"] if first is None else first
-            seconds = max(time.perf_counter() - start, 1e-9)
-            speed = f", {(figures['rows'] - first) / seconds:,.0f} rows/s"
-            progress.update(task, description=_line(figures) + speed)
-
-        yield show
-
-
-def _line(figures: dict[str, Any]) -> str:
-    text = f"{figures['rows']:,} rows"
-    if "mistakes" in figures:
-        text += f", {figures['mistake_rate']:.2%} mistakes"
-        return text + f", {figures['recent_mistake_rate']:.2%} recently"
-    error = figures["root_mean_squared_error"]
-    return text + f", root mean squared error {error if error is None else format(error, '.4g')}"
+    to_stdout = [name for name in _OUTPUTS if str(getattr(options, name)) == "-"]
+    unlabelled = figures.get("unlabelled", 0)
+    if unlabelled:
+        text += f"; {unlabelled:,} rows without a label were predicted and not learned"
+    typer.echo(text + "\n", err=bool(to_stdout))
+    if not to_stdout:
+        show_figures(figures, WINDOW)

@@ -1,7 +1,8 @@
 """Data sets by name: what is known of them, where they are, how they are fetched and read.
 
-`registry` is the table, `benchmarks` its entries; `folder` finds files, `download` fetches them,
-`loading` reads them; `orders` has orders of rows; `flights` and `kuairec` encode two of the sets.
+`registry` is the table, `benchmarks` and `literature` have its entries; `folder` finds files,
+`download` fetches them, `loading` reads them; `orders` has orders of rows; `flights` and `kuairec`
+encode two of the sets.
 """
 
 from forks.datasets.benchmarks import BENCHMARKS
@@ -9,6 +10,7 @@ from forks.datasets.download import DigestError, fetch
 from forks.datasets.flights import read_flights
 from forks.datasets.folder import at_hand, cache_folder, find, paths
 from forks.datasets.kuairec import read_kuairec
+from forks.datasets.literature import LITERATURE
 from forks.datasets.loading import load, prepare, read, read_signs, stream
 from forks.datasets.orders import order, permutations, published_orders, read_permutations
 from forks.datasets.registry import DataFile, DataSet, describe, names, register
@@ -38,5 +40,5 @@ __all__ = [
     "stream",
 ]
 
-for _entry in BENCHMARKS:
+for _entry in (*BENCHMARKS, *LITERATURE):
     register(_entry)

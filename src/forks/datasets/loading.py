@@ -17,8 +17,9 @@ from forks.streams import Chunk, StreamError, open_labelled
 def load(name: str) -> tuple[Any, Vector]:
     """Return the rows and the labels, -1 or +1, of a data set in the order of its files.
 
-    Rows are a float64 array, CSR for w7a. The values are as published, not scaled; abalone has
-    targets instead of labels. Flights are encoded by `forks.datasets.flights`.
+    Rows are a float64 array, or CSR for wide and sparse ones. The values are as published, not
+    scaled; more than two classes are as in the file, and a regression has targets. Flights are
+    encoded by `forks.datasets.flights`.
     """
     X, y = _joined(name, stream(name))
     entry = describe(name)

@@ -36,9 +36,10 @@ class DataFile:
 class DataSet:
     """What is known of a data set.
 
-    `read(data_set, paths, chunk)` returns chunks (X, y), classes as -1 and +1; it is None if the
-    data set has text that nothing here encodes. `prepare(data_set, paths)` does once what many
-    passes need, and returns a function of the chunk size that returns chunks; it may be None.
+    `read(data_set, paths, chunk)` returns chunks (X, y), two classes as -1 and +1, more as they are
+    in the file; it is None if the data set has text that nothing here encodes. `prepare(data_set,
+    paths)` does once what many passes need, and returns a function of the chunk size that returns
+    chunks; it may be None.
     """
 
     name: str
@@ -50,7 +51,7 @@ class DataSet:
     read: Callable[["DataSet", list[Path], int], Iterator[Chunk]] | None = None
     prepare: Callable[["DataSet", list[Path]], Callable[[int], Iterator[Chunk]]] | None = None
     sparse: bool = False
-    time_order: bool = False  # the order of the rows is that of time, and is kept
+    time_order: bool = False  # the order of the rows means something, and is kept
     rows_given: int | None = None  # rows of the stream, if not all rows of the files
     permutations: DataFile | None = None  # published orders of the rows
     side_files: tuple[DataFile, ...] = ()  # to be joined with the rows

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import Engine, EngineGroup, Matrix, Vector
+from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
 from forks.engine.checks import positive
+from forks.estimators.explaining import effects
 
 _HAVE = 'the default learner with effort="balanced" or "best" has'
 
@@ -52,7 +53,38 @@ class Insight:
 
     engine_: Engine | EngineGroup
     _reading: Callable[..., Any]
-    _scaled: Callable[[Any], Any]
+    _ready: Callable[[Any], Any]
+    _checked_rows: Callable[[Any], Any]
+
+    @property
+    def learner_(self) -> Learner:
+        """The learner at work, with everything that was set from data."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.learner
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rows that the model has learned."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.rounds
+
+    @property
+    def n_mends_(self) -> int:
+        """Steps that were left out, or mended, because numbers would not have been finite."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.mends
+
+    @property
+    def last_mend_(self) -> int | None:
+        """The round of the last of them, counted from 1."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.last_mend
+
+    @property
+    def n_points_(self) -> int:
+        """Points that the model stores now."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.stored_points
 
     @property
     def feature_relevance_(self) -> Vector:
@@ -73,6 +105,47 @@ class Insight:
         names = getattr(self, "feature_names_in_", None)
         return list(self._about("events_", "events", lambda engine: events_of(engine, names)))
 
+    def explain(self, X: Any) -> Any:
+        """Return what moved the answers: how much of each score is due to each feature.
+
+        It is the change of the score between the mean of the feature and its value, the slope
+        between the two times the distance: the mean of that with all other features as they are,
+        and of that with all others at their means. Costs as much as predicting each row twice for
+        every feature, or every entry of a sparse row.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        effects : array of shape (n_rows, n_features), or CSR for sparse rows
+            In units of `decision_function`, of the class that is answered if there are more than
+            two; in units of the label for a regressor. With two classes a positive effect speaks
+            for the second. Means are those of the rows that the learner keeps, or of X if it keeps
+            none; those of sparse rows are 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from forks import OnlineKernelClassifier
+        >>> X = np.random.default_rng(0).normal(size=(500, 3))
+        >>> model = OnlineKernelClassifier(effort="fast").fit(X, X[:, 1] > 0.0)
+        >>> effects = model.explain([[0.5, 2.0, 0.5]])
+        >>> effects.shape, int(abs(effects).argmax()), bool(effects[0, 1] > 0.5)
+        ((1, 3), 1, True)
+        """
+        X = self._checked_rows(X)
+
+        def work() -> Any:
+            means = answers_of(self.engine_, "mean_row")
+            rows = self._ready(X)
+            mean = np.mean(rows, axis=0) if means[0] is None else means[0]
+            return effects(self.engine_.predict, rows, mean)
+
+        return self._reading(work)
+
     def _about(self, attribute: str, needed: str, work: Callable[[Any], Any]) -> Any:
         """Return an answer about the engine, or raise AttributeError if its learner has none."""
         check_is_fitted(self, "engine_")
@@ -87,7 +160,7 @@ class Insight:
         self._check_has(what, needed)
         return self._reading(
             lambda: (
-                self.engine_.predict(self._scaled(X)),
+                self.engine_.predict(self._ready(X)),
                 answers_of(self.engine_, needed, level, False)[0],
             )
         )

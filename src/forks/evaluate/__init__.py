@@ -3,6 +3,7 @@
 - `prequential` plays a stream with any number of models, and yields checkpoints.
 - `learn` plays one with a single estimator, and keeps predictions, metrics and checkpoints.
 - `play` and `LearnerPlayer` play bare learners, for experiments.
+- `ClassificationMeasures` and `RegressionMeasures` make the figures of any predictions.
 - `hindsight` and `regret` compare with the best fixed hypothesis.
 
 Beside them: `forks.evaluate.metrics` (what is counted), `players` (one for every kind of model) and
@@ -10,6 +11,7 @@ Beside them: `forks.evaluate.metrics` (what is counted), `players` (one for ever
 """
 
 from forks.evaluate._prequential import play, prequential
+from forks.evaluate.measures import ClassificationMeasures, RegressionMeasures
 from forks.evaluate.metrics import Checkpoint, is_mistake
 from forks.evaluate.players import LearnerPlayer, player_for
 from forks.evaluate.regret import hindsight, regret
@@ -17,8 +19,10 @@ from forks.evaluate.session import Finished, learn
 
 __all__ = [
     "Checkpoint",
+    "ClassificationMeasures",
     "Finished",
     "LearnerPlayer",
+    "RegressionMeasures",
     "hindsight",
     "is_mistake",
     "learn",

@@ -1,13 +1,16 @@
 """Files that a run appends to, and can be taken back to the length that a checkpoint knows."""
 
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
 from forks.files import sync
 
+STANDARD_OUTPUT = "-"  # as a path
+
 
 class Output:
-    """A file of lines; without a path, lines go nowhere.
+    """A file of lines, or standard output for "-"; without a path, lines go nowhere.
 
     `length` is the number of bytes to go on after; None to begin anew.
     """
@@ -17,6 +20,11 @@ class Output:
         self.length = length or 0
         self._file: BinaryIO | None = None
         if path is None:
+            return
+        if str(path) == STANDARD_OUTPUT:
+            if length:
+                raise ValueError("a run that wrote to standard output cannot be resumed")
+            self._file = sys.stdout.buffer
             return
         if length is None:
             self._file = open(path, "wb")  # noqa: SIM115  closed by `close`
@@ -30,7 +38,7 @@ class Output:
         file.seek(self.length)
 
     def close(self) -> None:
-        if self._file is not None:
+        if self._file is not None and self._file is not sys.stdout.buffer:
             self._file.close()
 
     def write(self, text: str) -> None:
@@ -42,4 +50,5 @@ class Output:
     def flush(self, to_disk: bool) -> None:
         """Hand all lines to the system, or bring them to the disk."""
         if self._file is not None:
-            sync(self._file) if to_disk else self._file.flush()
+            regular = str(self.path) != STANDARD_OUTPUT
+            sync(self._file) if to_disk and regular else self._file.flush()

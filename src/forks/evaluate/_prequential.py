@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forks.engine.checks import whole
-from forks.evaluate._rows import rows_of
 from forks.evaluate.metrics import Checkpoint
 from forks.evaluate.player import Player
 from forks.evaluate.players import LearnerPlayer, player_for
+from forks.evaluate.rows import rows_of
 
 
 def prequential(
@@ -48,7 +48,8 @@ def prequential(
         predicted by a model that has learned all rows but the last `delay` before it. The labels
         of the last rounds never come. Models from elsewhere learn theirs when a chunk ends.
     classes : array, optional
-        All labels that can occur. Without it the first chunk must hold them all.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later; models from elsewhere may not take them.
 
     Yields
     ------

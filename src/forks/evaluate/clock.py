@@ -48,6 +48,15 @@ class Clock:
             finally:
                 self.seconds += time.process_time() - start
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Context, within a running one, whose time does not count."""
+        start = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds -= time.process_time() - start
+
     def over(self, items: Iterable[Item]) -> Iterator[Item]:
         """Return the items; the time that it takes to make them counts."""
         iterator = iter(items)

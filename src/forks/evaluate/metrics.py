@@ -1,13 +1,15 @@
 """What is counted of a model: mistakes, losses and errors."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from forks.engine import Matrix, Vector, entry
 from forks.estimators.labels import Labels
+from forks.evaluate.measures import ClassificationMeasures, RegressionMeasures
 from forks.losses import Loss, check_loss, value
 
 SIGNS = np.array([-1.0, 1.0])  # the targets of a classification loss
@@ -28,6 +30,8 @@ class Checkpoint:
         Its name.
     rounds : int
         Rows predicted so far.
+    unlabelled : int
+        Those of them without a label, which were not learned; rates and means are of the others.
     mistakes : int or nan
         Wrong answers, every round counted; nan for a regressor.
     mistakes_as_published : int or nan
@@ -50,10 +54,13 @@ class Checkpoint:
         Without compilation.
     stored_points, state_bytes : int or None
         Size of the model now; None for models from elsewhere.
+    figures : dict
+        Those of `ClassificationMeasures` or `RegressionMeasures`, by name.
     """
 
     model: str
     rounds: int
+    unlabelled: int = 0
     mistakes: float = math.nan
     mistakes_as_published: float = math.nan
     recent_mistake_rate: float = math.nan
@@ -65,11 +72,12 @@ class Checkpoint:
     rounds_per_second: float
     stored_points: int | None
     state_bytes: int | None
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def mistake_rate(self) -> float:
-        """Share of wrong answers in all rounds."""
-        return self.mistakes / self.rounds
+        """Share of wrong answers in all rounds with a label."""
+        return self.mistakes / max(1, self.rounds - self.unlabelled)
 
     @property
     def mistake_rate_as_published(self) -> float:
@@ -83,12 +91,17 @@ class Played(NamedTuple):
     answers: np.ndarray  # labels or predicted numbers
     scores: np.ndarray | None  # as `decision_function` returns them; None if there are none
     switched: np.ndarray  # bool: was the round after the switch?
+    probabilities: np.ndarray | None = None  # of each class; None if there are none
+
+    def of(self, rows: np.ndarray) -> "Played":
+        """Return what was answered to some of the rows."""
+        return Played(*(None if part is None else part[rows] for part in self))
 
 
 class ClassTally:
     """Counts of a classifier; `classes` are sorted, and `loss` is None to leave the losses out."""
 
-    def __init__(self, classes: np.ndarray, loss: Loss | None, window: int) -> None:
+    def __init__(self, classes: np.ndarray, loss: Loss | None, window: int, delay: int = 0) -> None:
         self.classes = classes
         self.loss = loss
         self.window = window
@@ -96,12 +109,16 @@ class ClassTally:
         self.as_published = 0
         self.recent = np.zeros(0, bool)
         self.total_loss = 0.0
+        self.measures = ClassificationMeasures(classes, window, delay)
 
     def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
+        """Count the next rows."""
         wrong = played.answers != y
         self.mistakes += int(np.count_nonzero(wrong))
         self.as_published += int(np.count_nonzero(wrong & played.switched))
         self.recent = np.concatenate([self.recent, wrong])[-self.window :]
+        scores, probabilities = played.scores, played.probabilities
+        self.measures.update(y, played.answers, scores, probabilities, self.classes)
         if self.loss is None or played.scores is None:
             self.total_loss = math.nan
             return
@@ -116,37 +133,43 @@ class ClassTally:
         return {
             "mistakes": self.mistakes,
             "mistakes_as_published": self.as_published,
-            "recent_mistake_rate": float(np.mean(self.recent)),
+            "recent_mistake_rate": float(np.mean(self.recent)) if len(self.recent) else math.nan,
             "loss": self.total_loss,
+            "figures": self.measures.figures(),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything counted so far, for `restore`."""
         counts = np.array([self.mistakes, self.as_published], np.int64)
         recent = self.recent.astype(np.uint8)
-        return {"counts": counts, "recent": recent, "sums": np.array([self.total_loss])}
+        sums = np.array([self.total_loss])
+        return {"counts": counts, "recent": recent, "sums": sums, **_named(self.measures)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on counting from what `arrays` returned."""
         self.mistakes, self.as_published = arrays["counts"].tolist()
         self.recent = arrays["recent"].astype(bool)
         (self.total_loss,) = arrays["sums"].tolist()
+        _restore(self.measures, arrays)
 
 
 class ErrorTally:
     """Sums of a regressor; without a loss, those of the errors only."""
 
-    def __init__(self, loss: Loss | None) -> None:
+    def __init__(self, loss: Loss | None, window: int = 1000, delay: int = 0) -> None:
         self.loss = loss
         self.absolute = 0.0
         self.squared = 0.0
         self.total_loss = 0.0
+        self.measures = RegressionMeasures(window, delay)
 
     def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
+        """Add the next rows."""
         y = y.astype(np.float64)
         errors = played.answers - y
         self.absolute = _sum(self.absolute, np.abs(errors), None)
         self.squared = _sum(self.squared, errors**2, None)
+        self.measures.update(y, played.answers)
         if self.loss is None:
             self.total_loss = math.nan
             return
@@ -159,18 +182,34 @@ class ErrorTally:
             "loss": self.total_loss,
             "absolute_error": self.absolute / rounds,
             "squared_error": self.squared / rounds,
+            "figures": self.measures.figures(),
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything added up so far, for `restore`."""
-        return {"sums": np.array([self.total_loss, self.absolute, self.squared])}
+        sums = np.array([self.total_loss, self.absolute, self.squared])
+        return {"sums": sums, **_named(self.measures)}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from what `arrays` returned."""
         self.total_loss, self.absolute, self.squared = arrays["sums"].tolist()
+        _restore(self.measures, arrays)
 
 
 Tally = ClassTally | ErrorTally
+_PREFIX = "measures."
+
+
+def _named(measures: ClassificationMeasures | RegressionMeasures) -> dict[str, np.ndarray]:
+    return {_PREFIX + name: array for name, array in measures.arrays().items()}
+
+
+def _restore(
+    measures: ClassificationMeasures | RegressionMeasures, arrays: dict[str, np.ndarray]
+) -> None:
+    """Take measures back to what `_named` returned."""
+    own = {k.removeprefix(_PREFIX): v for k, v in arrays.items() if k.startswith(_PREFIX)}
+    measures.restore(own)
 
 
 def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from forks.estimators.labels import Labels
-from forks.evaluate._rows import Rows
 from forks.evaluate.clock import Clock
 from forks.evaluate.metrics import Checkpoint, ClassTally, ErrorTally, Played, Tally
+from forks.evaluate.rows import Rows, labelled_of, labels_among
 from forks.losses import Loss, SquaredError
 
 
@@ -41,6 +41,7 @@ class Player:
         self.first_call: dict[str, Any] = {}  # what only the first call that learns is given
         self.prepared = False
         self.rounds = 0  # rows played so far
+        self.unlabelled = 0  # those of them without a label, which are not learned
         self.clock = Clock()  # of predicting and learning
         self.compile_seconds = 0.0
 
@@ -48,12 +49,12 @@ class Player:
         """Look at the first chunk: settle the classes, and begin to count."""
         self.prepared = True
         if not self.classifies:
-            self.tally = ErrorTally(self._loss() or SquaredError())
+            self.tally = ErrorTally(self._loss() or SquaredError(), self.window, self.delay)
             return
         known, given = getattr(self.model, "classes_", None), self.classes
         if known is None:
             if given is None:
-                self.classes = np.unique(rows.y)
+                self.classes = np.unique(labels_among(rows.y, labelled_of(rows.y)))
             self.first_call = {"classes": self.classes}
         else:
             self.classes = np.asarray(known)
@@ -62,16 +63,16 @@ class Player:
                     f"classes must be those that {self.name} knows, {self.classes.tolist()}, "
                     f"got {given.tolist()}"
                 )
-        self.tally = ClassTally(self.classes, self._loss(), self.window)
+        self.tally = ClassTally(self.classes, self._loss(), self.window, self.delay)
 
     def warm_up(self, rows: Rows) -> None:
         """Compile what rows like these need, off the clock."""
 
-    def resume(self, rounds: int, arrays: dict[str, np.ndarray]) -> None:
-        """Go on with a model that has learned so many rows, from `tally.arrays()` of that time."""
+    def resume(self, rounds: int, arrays: dict[str, np.ndarray], unlabelled: int = 0) -> None:
+        """Go on with a model that has seen so many rows, from `tally.arrays()` of that time."""
         self.prepare(Rows(None, np.zeros(0), None))
         self.tally.restore(arrays)
-        self.rounds = rounds
+        self.rounds, self.unlabelled = rounds, unlabelled
 
     def play(self, X: Any, y: np.ndarray, weights: np.ndarray | None = None) -> Played:
         """Score each row before its label is used, learn it, and count."""
@@ -80,13 +81,14 @@ class Player:
             self.prepare(rows)
             self.warm_up(rows)
         try:
-            ready = self._ready(rows)
+            known = labelled_of(y)
+            ready = self._ready(rows if known is None else self._filled(rows, known))
             with self.clock.running():
                 answers, scores, switched = self._play(ready)
             if answers is None:
                 answers = Labels(self.classes).labels_of(scores) if self.classifies else scores
-            played = Played(answers, scores, switched)
-            self.tally.add(y, weights, played)
+            played = Played(answers, scores, switched, self._probabilities(scores))
+            self._count(rows, known, played)
         except Exception as error:
             last = self.rounds + rows.n_rows
             error.add_note(f"{self.name} met this in rounds {self.rounds + 1} to {last}")
@@ -94,13 +96,29 @@ class Player:
         self.rounds += rows.n_rows
         return played
 
+    def _count(self, rows: Rows, known: np.ndarray | None, played: Played) -> None:
+        """Count the rows that have a label; `known` says which, None that all have."""
+        if known is None:
+            self.tally.add(rows.y, rows.weights, played)
+            return
+        self.unlabelled += int(np.count_nonzero(~known))
+        if known.any():
+            weights = None if rows.weights is None else rows.weights[known]
+            self.tally.add(labels_among(rows.y, known), weights, played.of(known))
+
+    def _filled(self, rows: Rows, known: np.ndarray) -> Rows:
+        """Return rows of which those without a label have any, and the weight 0."""
+        del rows, known
+        raise ValueError(f"{self.name} cannot learn a stream with rows that have no label")
+
     def checkpoint(self) -> Checkpoint:
         """Return what has been counted so far."""
         stored_points, state_bytes = self._sizes()
         return Checkpoint(
             model=self.name,
             rounds=self.rounds,
-            **self.tally.figures(self.rounds),
+            unlabelled=self.unlabelled,
+            **self.tally.figures(max(1, self.rounds - self.unlabelled)),
             seconds=self.clock.seconds,
             compile_seconds=self.compile_seconds,
             rounds_per_second=self.rounds / max(self.clock.seconds, 1e-9),
@@ -115,6 +133,11 @@ class Player:
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Return answers (None: those that the scores stand for), scores, and `Played.switched`."""
         raise NotImplementedError
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        """Return the probability of each class for the rows just played; None if there is none."""
+        del scores
+        return None
 
     def _loss(self) -> Loss | None:
         raise NotImplementedError

@@ -16,10 +16,11 @@ from forks.engine import Engine, Learner, Matrix
 from forks.engine.group import engine_for
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import Labels
-from forks.evaluate._rows import Queue, Rows
 from forks.evaluate.clock import warm_up
 from forks.evaluate.metrics import SIGNS
 from forks.evaluate.player import Player
+from forks.evaluate.predictions import probabilities_of
+from forks.evaluate.rows import Queue, Rows, labels_among
 from forks.losses import Hinge, Loss, SquaredError
 
 
@@ -45,6 +46,8 @@ class EstimatorPlayer(Player):
     def __init__(self, name: str, model: Any, **options: Any) -> None:
         super().__init__(name, model, **options)
         self.classifies = self._is_classifier()
+        self.is_open = self.classes is None  # does the model say which classes there are?
+        self.has_told = False  # has the model been given the classes of the first chunk?
         self.waiting = Queue()
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
         self.delay_is_known = False  # has the engine been told of the delay?
@@ -52,6 +55,10 @@ class EstimatorPlayer(Player):
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
         super().prepare(rows)
+        if self.is_open and self.classifies:
+            if len(self.classes) < 2:
+                self.first_call = {}
+            self.has_told = bool(self.first_call)
         empty = self.learner.init(1, 1, np.random.default_rng(0))
         self.at_first = self.learner.rounds_since_switch(empty)
 
@@ -74,21 +81,48 @@ class EstimatorPlayer(Player):
     def _loss(self) -> Loss | None:
         return getattr(self.learner, "loss", Hinge())
 
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        if not self.classifies:
+            return None
+        found = probabilities_of(self.learner, scores)
+        return found if found is None or len(self.classes) > 1 else np.ones((len(scores), 1))
+
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine
         return (0, 0) if engine is None else (engine.stored_points, engine.state_bytes)
 
+    def _filled(self, rows: Rows, known: np.ndarray) -> Rows:
+        there = labels_among(rows.y, known)
+        filling = np.array([self.classes[0] if self.classifies else 0.0])
+        y = np.empty(rows.n_rows, np.result_type(filling, there))
+        y[known], y[~known] = there, filling[0]
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        return Rows(rows.X, y, np.where(known, weights, 0.0))
+
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
+        unlearned = rows.weights is not None and not rows.weights.any()
+        if unlearned and self.engine is None:
+            return None, self._no_scores(rows.n_rows), np.ones(rows.n_rows, bool)
         if self.delay > 0:
             return self._play_late(rows)
         self._tell_delay()
         before = self._rounds_since_switch()
         scores = self._score_and_learn(rows)
+        self._look_at_classes()
         return None, scores, self._switched(before, rows)
+
+    def _look_at_classes(self) -> None:
+        """Count with the classes that the model has met by now, and let it meet others."""
+        if self.is_open and self.classifies and self.engine is not None:
+            if self.has_told:
+                self.model.expect_others()
+                self.has_told = False
+            self.classes = self.tally.classes = self.model.classes_  # type: ignore[union-attr]
 
     def _play_late(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Score each row, then learn the one that came `delay` rows before."""
-        scores, switched = [], []
+        scores: list[tuple[np.ndarray, Any]] = []  # and the classes that they are of
+        switched = []
         start, n = 0, rows.n_rows
         self.waiting.add(rows)
         while start < n:
@@ -96,17 +130,22 @@ class EstimatorPlayer(Player):
             missing = self.delay - (self.waiting.n_rows - (n - start))
             if missing > 0:  # no label comes after these
                 stop = min(start + missing, n)
-                scores.append(self._score(rows.part(start, stop)))
+                scores.append((self._score(rows.part(start, stop)), self.classes))
                 switched.append(np.full(stop - start, before is None or before > 0))
             else:
                 self._tell_delay()
                 most = self.waiting.to_first() if self.engine is None else n - start
                 come = self.waiting.take(min(most, n - start))
                 stop = start + come.n_rows
-                scores.append(self._score_then_learn(rows.part(start, stop), come))
+                part = self._score_then_learn(rows.part(start, stop), come)
+                self._look_at_classes()
+                scores.append((part, self.classes))
                 switched.append(self._switched(before, come))
             start = stop
-        return None, np.concatenate(scores), np.concatenate(switched)
+        found = [part for part, _ in scores]
+        if self.is_open and self.classifies:
+            found = [Labels(self.classes).expanded(part, Labels(known)) for part, known in scores]
+        return None, np.concatenate(found), np.concatenate(switched)
 
     def _tell_delay(self) -> None:
         """Tell the engine once, as soon as there is one, that labels come late."""
@@ -184,6 +223,7 @@ class LearnerPlayer(EstimatorPlayer):
         self, name: str, model: Any, *, seed: int = 0, classes: Any = None, **options: Any
     ) -> None:
         super().__init__(name, model, classes=SIGNS if classes is None else classes, **options)
+        self.is_open = False
         self.seed = seed
         self.encodes = classes is not None
 
@@ -237,6 +277,7 @@ class PartialFitPlayer(Player):
         self.has_scores = self.classifies and hasattr(model, "decision_function")
         self.has_learned = False
         self.waiting = Queue()
+        self._shares: np.ndarray | None = None  # probabilities of the rows just predicted
 
     def prepare(self, rows: Rows) -> None:
         """Check that weights can be learned, as well."""
@@ -261,14 +302,23 @@ class PartialFitPlayer(Player):
         return answers, scores, np.ones(rows.n_rows, bool)
 
     def _predict(self, rows: Rows) -> tuple[Any, Any]:
+        self._shares = None
         try:
+            if self.classifies and hasattr(self.model, "predict_proba"):
+                with self.clock.paused():  # others need not make them
+                    self._shares = np.asarray(self.model.predict_proba(rows.X))
             if not self.has_scores:
                 return np.asarray(self.model.predict(rows.X)), None
             return None, np.asarray(self.model.decision_function(rows.X))
         except NotFittedError:
             if self.has_learned:
                 raise
+            if self.classifies and hasattr(self.model, "predict_proba"):
+                self._shares = np.full((rows.n_rows, len(self.classes)), 1.0 / len(self.classes))
             return None, self._no_scores(rows.n_rows)
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        return self._shares
 
 
 def _classifies(name: str, model: Any) -> bool:
@@ -294,6 +344,7 @@ class RiverPlayer(Player):
         from river import metrics
 
         self.classifies = not metrics.MSE().works_with(model)
+        self._shares: list[Any] = []  # probabilities of the rows just predicted
         self.waiting: deque[tuple[dict[Any, Any], Any]] = deque()  # their labels have not come
 
     def prepare(self, rows: Rows) -> None:
@@ -306,9 +357,12 @@ class RiverPlayer(Player):
         return None if self.classifies else SquaredError()
 
     def _play(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
-        answers = []
+        answers, self._shares = [], []
         for event in zip(_dicts(rows.X), rows.y.tolist(), strict=True):
             answers.append(self.model.predict_one(event[0]))
+            if self.classifies:
+                with self.clock.paused():  # others need not make them
+                    self._shares.append(_shares(self.model, event[0]))
             self.waiting.append(event)
             if len(self.waiting) > self.delay:
                 self.model.learn_one(*self.waiting.popleft())
@@ -316,6 +370,30 @@ class RiverPlayer(Player):
             return np.array(answers, object), None, np.ones(rows.n_rows, bool)
         numbers = np.array([0.0 if answer is None else answer for answer in answers])
         return numbers, None, np.ones(rows.n_rows, bool)
+
+    def _probabilities(self, scores: Any) -> np.ndarray | None:
+        if not self.classifies or None in self._shares:
+            return None
+        classes = self.classes.tolist()
+        table = np.array([[float(row.get(c, 0.0)) for c in classes] for row in self._shares])
+        return np.where(table.sum(axis=1, keepdims=True) > 0.0, table, 1.0 / len(classes))
+
+
+def for_several_classes(model: Any) -> Any:
+    """Return River's model; one that is for two classes only, as one for each class."""
+    if getattr(model, "_multiclass", True):
+        return model
+    from river import multiclass
+
+    return multiclass.OneVsRestClassifier(model)
+
+
+def _shares(model: Any, x: dict[Any, Any]) -> dict[Any, float] | None:
+    """Return the probabilities of River's model by label, None if it has none."""
+    try:
+        return dict(model.predict_proba_one(x))
+    except NotImplementedError:
+        return None
 
 
 def _dicts(X: Any) -> Iterator[dict[Any, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,29 +21,36 @@ from forks.engine.checks import whole
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import UnknownLabelError
 from forks.estimators.saving import Saved, read, save
+from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output
-from forks.evaluate._rows import Rows, rows_of
+from forks.evaluate.encoded import encoder_beside, encoder_state
+from forks.evaluate.metrics import ClassTally, Played
 from forks.evaluate.players import EstimatorPlayer
-from forks.evaluate.predictions import heading, plain, prediction_lines
+from forks.evaluate.predictions import Predictions, plain
+from forks.evaluate.rows import Rows, labelled_of, labels_among, rows_of
 from forks.files import ModelFileError, encode, remove_temporary
 
 CHECKPOINT = "checkpoint.forks"
-WINDOW = 1000  # rounds of the recent mistake rate
+WINDOW = 1000  # rounds of the recent figures
 _CURVE = ("rows", "rate", "recent")
 _TOP = 10  # features whose relevance is recorded
+_MOST_CLASSES = 20  # beyond, records have no confusion matrix
 
 
 class StreamLabelError(UnknownLabelError):
     """A label that is not among the classes; `row` is counted from the stream's first, as 0."""
 
     @property
+    def what(self) -> str:
+        """What is wrong, without the row."""
+        classes = ", ".join(map(plain, self.classes))
+        return f"the label {plain(self.label)} is not among the classes {classes}"
+
+    @property
     def fault(self) -> str:
         """What is wrong, without advice."""
-        classes = ", ".join(map(plain, self.classes))
-        return (
-            f"row {self.row + 1}: the label {plain(self.label)} is not among the classes {classes}"
-        )
+        return f"row {self.row + 1}: {self.what}"
 
     def __str__(self) -> str:
         return f"{self.fault}; give all classes beforehand"
@@ -61,8 +68,11 @@ class Finished:
     figures : dict
         The last record of the metrics.
     curve : dict of arrays
-        "rows", "rate" and "recent" of every record: mistake rates, or for a regressor the root
-        mean squared error and the mean absolute error.
+        "rows", "rate" and "recent" at up to 257 rows from the first to the last: the mistake rate,
+        or for a regressor the root mean squared error, over all rows so far and over the last
+        1,000.
+    records : array
+        Rows at every record.
     relevance : dict of arrays
         By the number of a feature: its relevance at every record, 0 where it was not among the
         first ten. Those that mattered most come first; empty for learners that do not know it.
@@ -72,6 +82,7 @@ class Finished:
     rows: int
     figures: dict[str, Any]
     curve: dict[str, np.ndarray]
+    records: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     relevance: dict[int, np.ndarray] = field(default_factory=dict)
 
 
@@ -87,6 +98,9 @@ def learn(
     resume: bool = False,
     on_record: Callable[[dict[str, Any]], None] | None = None,
     note: Any = None,
+    encoder: Any = None,
+    beside: dict[str, Any] | None = None,
+    on_end: Callable[[Any, Any, int], None] | None = None,
 ) -> Finished:
     """Predict each row of a stream before its label is used, learn it, and keep records.
 
@@ -96,12 +110,15 @@ def learn(
         One of this package; it learns in place, unless a run is resumed.
     stream : iterable of chunks (X, y) or (X, y, weights)
         From the beginning, also if a run is resumed. Results do not depend on how it is cut.
+        Rows whose label is None or NaN are predicted, and not learned.
     classes : array, optional
-        All labels that can occur; without it the first chunk must hold them.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later.
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional
-        CSV file: row, prediction, score (one column a class for more than two), label.
+        CSV file: row, prediction, score (score_A, score_B, ... for more than two classes),
+        probability_A, probability_B, ... for learners that have probabilities, label.
     metrics : path, optional
         File of JSON lines, one a record.
     checkpoint : path, optional
@@ -112,6 +129,14 @@ def learn(
         Called with every record, a dict.
     note : JSON value, optional
         Kept in the checkpoint; a run with another note cannot be resumed.
+    encoder : TableEncoder, optional
+        Encodes the rows of the stream, which are raw columns then. It has seen the first rows
+        (`look`), learns each row with the model, and is kept in checkpoints.
+    beside : dict of JSON values, optional
+        Kept in checkpoints.
+    on_end : callable, optional
+        Called with the model, the encoder and the number of rows when the pass ends, also if an
+        interrupt or an error ends it.
 
     Returns
     -------
@@ -134,20 +159,25 @@ def learn(
     whole("every", every, 1)
     with ExitStack() as stack:
         session = _Session(model, classes, every, checkpoint, note, on_record)
+        session.encoder, session.beside = encoder, beside or {}
         lengths = session.restore(resume)
         session.predictions, session.metrics = (
             stack.enter_context(closing(Output(None if path is None else Path(path), length)))
             for path, length in zip((predictions, metrics), lengths, strict=True)
         )
-        session.play(stream)
-    curve = dict(zip(_CURVE, session.curve_array().T, strict=True))
-    player, relevance = session.player, _by_feature(session.relevance)
-    return Finished(player.model, player.rounds, session.figures(), curve, relevance)
+        try:
+            session.play(stream)
+        finally:
+            if on_end is not None and session.player.rounds > 0:
+                on_end(session.player.model, session.encoder, session.player.rounds)
+    return session.finished()
 
 
 class _Session:
     predictions: Output
     metrics: Output
+    encoder: Any = None
+    beside: ClassVar[dict[str, Any]] = {}  # kept in checkpoints
 
     def __init__(
         self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any
@@ -161,7 +191,9 @@ class _Session:
         self.on_record = on_record
         self.recorded = 0  # rows at the last record
         self.saved = 0  # rows at the last checkpoint
-        self.curve: list[tuple[float, ...]] = []
+        self.curve = Curve(WINDOW)
+        self.records: list[int] = []  # rows at each record
+        self.columns: list[str] | None = None  # classes that predictions have columns of
         self.relevance: list[list[float]] = []  # of each record: numbers of features, then values
 
     # ---- checkpoints -------------------------------------------------------------------------
@@ -190,13 +222,23 @@ class _Session:
         run, now = saved.note["run"], self.settings
         before = {name: run[name] for name in now}
         if json.dumps(before, sort_keys=True) != json.dumps(now, sort_keys=True):
-            which = [name for name in now if before[name] != now[name]]
-            raise ValueError(f"{path} is of a run with another {', '.join(which)}")
+            raise ValueError(f"{path} is of a run with another {_difference(before, now)}")
         self.saved, self.recorded = int(run["rows"]), int(run["recorded"])
-        self.curve = [tuple(point) for point in saved.arrays["curve"].tolist()]
+        if "curve_sizes" not in saved.arrays:
+            raise ValueError(
+                f"{path} is of an earlier version, which counted less: its model can be learned on "
+                "with, but not its figures"
+            )
+        self.curve.restore(saved.arrays)
+        self.records = saved.arrays["records"].tolist()
+        self.columns = run["columns"]
         self.relevance = saved.arrays["relevance"].tolist()
+        is_open = self.player.is_open
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
-        self.player.resume(self.saved, saved.arrays)
+        self.player.is_open = is_open
+        self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
+        if self.encoder is not None:
+            self.encoder = encoder_beside(saved)
         return int(run["predictions"]), int(run["metrics"])
 
     def save(self) -> None:
@@ -210,19 +252,19 @@ class _Session:
         run = {
             **self.settings,
             "rows": self.player.rounds,
+            "unlabelled": self.player.unlabelled,
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
+            "columns": self.columns,
         }
         width = len(self.relevance[0]) if self.relevance else 0
         relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
-        counted = self.player.tally.arrays()
-        arrays = {"curve": self.curve_array(), "relevance": relevance, **counted}
-        save(self.folder / CHECKPOINT, self.player.model, {"run": run}, arrays)
-
-    def curve_array(self) -> np.ndarray:
-        """Return rows and the two rates of every record, (n_records, 3)."""
-        return np.array(self.curve, dtype=float).reshape(-1, len(_CURVE))
+        records = {"records": np.array(self.records, np.int64), "relevance": relevance}
+        arrays = {**self.curve.arrays(), **records, **self.player.tally.arrays()}
+        known, encoded = encoder_state(self.encoder)
+        kept = {**self.beside, **known, "run": run}
+        save(self.folder / CHECKPOINT, self.player.model, kept, {**arrays, **encoded})
 
     # ---- the pass ----------------------------------------------------------------------------
 
@@ -235,18 +277,19 @@ class _Session:
                 skipped = min(to_skip, rows.n_rows)
                 to_skip -= skipped
                 if not self.player.prepared and rows.n_rows > 0:
-                    self.player.prepare(rows)
+                    self.player.prepare(rows)  # looks at the labels
                 due = self.every - self.player.rounds % self.every
                 for part in rows.part(skipped, rows.n_rows).parts(due, self.every):
                     with uninterrupted():
                         self._play_rows(part)
+                self.predictions.flush(to_disk=False)  # a pipe may pause now
             if to_skip:
                 rounds = self.player.rounds
                 raise ValueError(
                     f"the stream has {rounds - to_skip:,} rows, but the checkpoint has learned "
                     f"{rounds:,}"
                 )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ValueError):  # what was learned is not lost
             if self.player.rounds > self.saved:
                 self.save()
             raise
@@ -259,41 +302,99 @@ class _Session:
 
     def _play_rows(self, rows: Rows) -> None:
         player, before = self.player, self.player.rounds
+        if self.encoder is not None:
+            rows = rows._replace(X=self.encoder.learn_transform(rows.X, rows.y))
         try:
             played = player.play(*rows)
         except UnknownLabelError as error:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
+        self._trace(rows.y, played)
         if self.predictions.path is not None:
-            scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
-            if before == 0:
-                self.predictions.write(heading(classes, labelled=True))
-            self.predictions.write(prediction_lines(before, played.answers, scores, rows.y))
+            self._write(before, played, rows.y)
         if player.rounds % self.every == 0:
             self._record()
             self.save()
 
+    def _write(self, before: int, played: Played, y: np.ndarray) -> None:
+        """Write predictions; `before` is the number of rows that come before."""
+        classes = self.player.classes if self.player.classifies else None
+        if classes is None:
+            table = Predictions(played.answers, y=y)
+        else:
+            table = Predictions(played.answers, played.scores, played.probabilities, y)
+        if self.columns is None:
+            self.columns = [] if classes is None else [plain(label) for label in classes]
+            self.predictions.write(table.heading(classes))
+        elif classes is not None:
+            table = table.with_columns(classes, self.columns)
+        self.predictions.write(table.lines(before))
+
+    def _trace(self, y: np.ndarray, played: Played) -> None:
+        """Add the rows that have a label to the curve."""
+        known = labelled_of(y)
+        answers = played.answers if known is None else played.answers[known]
+        labels = labels_among(y, known)
+        if self.player.classifies:
+            self.curve.update((answers != labels).astype(float))
+        else:
+            self.curve.update((answers - labels) ** 2)
+
     def figures(self) -> dict[str, Any]:
         """Return the record of now."""
-        at = self.player.checkpoint()
+        at, tally = self.player.checkpoint(), self.player.tally
         names = ("mistakes", "mistake_rate", "recent_mistake_rate")
         rates = {name: getattr(at, name) for name in names}
         if not self.player.classifies:
             root = math.sqrt(at.squared_error)
             rates = {"root_mean_squared_error": root, "mean_absolute_error": at.absolute_error}
         sizes = {"stored_points": at.stored_points, "state_bytes": at.state_bytes}
-        figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / at.rounds, **sizes}
-        return {name: _or_none(value) for name, value in figures.items()}
+        counted = max(1, at.rounds - at.unlabelled)
+        figures = {"rows": at.rounds, **rates, "mean_loss": at.loss / counted, **sizes}
+        if at.unlabelled:
+            figures["unlabelled"] = at.unlabelled
+        figures |= {name: value for name, value in at.figures.items() if name not in figures}
+        figures = {name: _or_none(value) for name, value in figures.items()}
+        return figures | (_tables(tally) if isinstance(tally, ClassTally) else {})
 
     def _record(self) -> None:
         figures = self.figures()
         self.recorded = self.player.rounds
         self.metrics.write(json.dumps(figures) + "\n")
-        point = list(figures.values())
-        two = point[2:4] if "mistakes" in figures else point[1:3]
-        self.curve.append((float(self.recorded), *(math.nan if v is None else v for v in two)))
+        self.records.append(self.recorded)
         self.relevance.append(_most_relevant(self.player.model))
         if self.on_record is not None:
             self.on_record(figures)
+
+    def finished(self) -> Finished:
+        """Return the end of the run."""
+        curve = dict(zip(_CURVE, self.curve.table().T, strict=True))
+        if not self.player.classifies:
+            curve |= {name: np.sqrt(curve[name]) for name in ("rate", "recent")}
+        records, relevance = np.array(self.records, np.int64), _by_feature(self.relevance)
+        model, rows = self.player.model, self.player.rounds
+        return Finished(model, rows, self.figures(), curve, records, relevance)
+
+
+def _tables(tally: ClassTally) -> dict[str, Any]:
+    """Return classes and confusion matrices, if there are not many classes."""
+    measures = tally.measures
+    if len(measures.classes) > _MOST_CLASSES:
+        return {}
+    return {
+        "classes": [plain(label) for label in measures.classes],
+        "confusion": measures.confusion.tolist(),
+        "recent_confusion": measures.recent_confusion.tolist(),
+    }
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return what differs between the settings of two runs."""
+    which = [name for name in now if before[name] != now[name]]
+    notes = before["note"], now["note"]
+    if which == ["note"] and all(isinstance(note, dict) for note in notes):
+        names = sorted(notes[0].keys() | notes[1].keys())
+        which = [name for name in names if notes[0].get(name) != notes[1].get(name)]
+    return ", ".join(which)
 
 
 def _most_relevant(model: Any) -> list[float]:

@@ -49,6 +49,13 @@ class Table(NamedTuple):
 
 
 Block = str | Table
+_WIDE = 1000  # columns where there is no terminal
+
+
+def plain_console() -> Console:
+    """Return what tables are printed on: the terminal, or a page so wide that nothing is cut."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDE)
 
 
 def _escaped(text: str) -> str:

@@ -45,6 +45,7 @@ from forks.engine import (
     step,
 )
 from forks.engine.checks import one_of, whole
+from forks.engine.outputs import NEW
 from forks.kernels import Gaussian, Kernel
 from forks.linalg import spd
 from forks.linalg.packed_inverse import set_root
@@ -235,6 +236,19 @@ class Machine(Learner):
             landmarks.extend_scale(new.map, d, self.scaling == "standard")
         return memory
 
+    def with_classes(self, memory: Memory, sources: tuple[int, ...]) -> Memory:
+        """Return the memory for other classes; of a new one the score is -1, its bias."""
+        larger = super().with_classes(memory, sources)
+        if len(sources) > 2:
+            view = self.view(larger)
+            for o in [o for o, source in enumerate(sources) if source == NEW]:
+                self._begin_output(view, o, int(view.map.sizes[WIDTH]))
+        return larger
+
+    def _begin_output(self, view: Any, o: int, bias: int) -> None:
+        view.newton.theta[o] = 0.0
+        view.newton.theta[o, bias] = -1.0
+
     def _insert_features(self, new: Any, old: Any, bias: int, added: int) -> None:
         """Insert features of psi, which have no weight yet, before the bias."""
         newton.insert_weights(new.newton, old.newton, bias, added, 1.0 / new.alpha[0])
@@ -258,6 +272,11 @@ class Machine(Learner):
     def stored_points(self, memory: Memory) -> int:
         """Count the rows in the buffer; the landmarks were such rows."""
         return int(min(self.view(memory).counts[COUNT.rounds], self.buffer))
+
+    def mean_row(self, memory: Memory) -> Vector | None:
+        """Return the mean of the last rows."""
+        view = self.view(memory)
+        return ring.mean_row(view.ring, int(view.counts[COUNT.rounds]))
 
     # ---- events ------------------------------------------------------------------------------
 

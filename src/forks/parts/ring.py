@@ -29,6 +29,15 @@ def keep(ring: Ring, slots: Counter) -> None:
         array[: len(slots)] = array[slots]
 
 
+def mean_row(ring: Ring, rounds: int) -> Vector | None:
+    """Return the mean of the rows that are there after so many rounds, None if there are none."""
+    n = min(rounds, len(ring.rows))
+    if n == 0:
+        return None
+    with np.errstate(over="ignore"):
+        return np.asarray(np.nan_to_num(np.mean(ring.rows[:n], axis=0)))
+
+
 def _write_dense(x, rows, slot):
     for j in range(x.shape[0]):
         rows[slot, j] = x[j]

@@ -2,11 +2,14 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import math
+import os
+import select
 import sys
+import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from forks.engine import Vector
+from forks.streams.encodings import Transcoder
 
 PathLike: TypeAlias = str | Path
 Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
@@ -23,6 +27,8 @@ Chunks: TypeAlias = Generator[Chunk, None, None]
 Columns: TypeAlias = Generator[dict[str, Any], None, None]
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 STANDARD_INPUT = "-"  # as a path
+BLOCK = 2**16  # bytes
+PATIENCE = 1.0  # seconds that rows of a pipe wait for more before they are handed on
 
 _HEAD, _TAIL = 600, 150  # characters of a long message that are kept
 
@@ -45,22 +51,43 @@ def _printable(character: str) -> str:
 
 
 class TextFile:
-    """The lines of a text file, plain or compressed (by its name), for use in a `with`.
+    """The text of a file, plain or compressed (by its name), for use in a `with`.
 
-    Every `with` begins with the first line. `line` counts the lines read so far; `row` is for the
-    reader to count rows of data in. Both appear in the error about a file that ends too early, or
-    that is not what its name says.
+    Every `with` begins anew. `line` counts the lines read so far; `row` is for the reader to count
+    rows of data in. Both appear in the error about a file that ends too early, or that is not what
+    its name says. The text is read as lines, or as UTF-8 bytes in `block`s, but not as both.
+
+    Parameters
+    ----------
+    path : path
+    encoding : str or None
+        See `forks.streams.encodings.Transcoder`.
     """
 
-    def __init__(self, path: Path) -> None:
+    live = False  # whether rows may come slowly
+
+    def __init__(self, path: Path, encoding: str | None = "utf-8") -> None:
         self.path = path
-        self.line = 0
-        self.row = 0
+        self.wanted = encoding
         self._file: Any = None
+        self._start()
+
+    def _start(self) -> None:
+        self.line = self.row = 0
+        self._text = Transcoder(self.wanted)
+        self._ended = False
+        self._ahead = b""  # text that was looked at
+        self._lines: deque[bytes] = deque()  # read, and not yet returned
+        self._rest = b""  # the beginning of a line
+
+    @property
+    def encoding(self) -> str:
+        """The encoding, as far as it is known."""
+        return self._text.encoding
 
     def __enter__(self) -> "TextFile":
-        self.line = self.row = 0
-        self._file = COMPRESSED.get(self.path.suffix.lower(), open)(self.path, "rt", **_TEXT)
+        self._start()
+        self._file = COMPRESSED.get(self.path.suffix.lower(), open)(self.path, "rb")
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -73,35 +100,138 @@ class TextFile:
     def _close(self) -> None:
         self._file.close()
 
+    # ---- blocks ------------------------------------------------------------------------------
+
+    def block(self, size: int = BLOCK, wait: float | None = None) -> bytes | None:
+        """Return the next bytes of the text in UTF-8, or no bytes at its end.
+
+        `size` is about how many. If nothing comes from a pipe for `wait` seconds, return None.
+        """
+        if self._ahead:
+            text, self._ahead = self._ahead, b""
+            return text
+        while not self._ended:
+            if not self._comes(wait):
+                return None
+            raw = self._read(size)
+            self._ended = not raw
+            if text := self._text.feed(raw, last=self._ended):
+                return text
+        return self._text.feed(b"", last=True)  # nothing, or a fault
+
+    def peek(self, size: int = BLOCK) -> bytes:
+        """Return the text to come, about so many bytes or what a pipe gives within a second."""
+        parts = [self.block(size) or b""]
+        deadline = time.monotonic() + PATIENCE
+        while parts[-1] and sum(map(len, parts)) < size:
+            wait = deadline - time.monotonic()
+            parts.append((self.block(size, wait) or b"") if wait > 0 else b"")
+        self._ahead = b"".join(parts)
+        return self._ahead
+
+    def _read(self, size: int) -> bytes:
+        return bytes(self._file.read(size))
+
+    def _comes(self, wait: float | None) -> bool:
+        """Return whether something can be read, or the end has come, within so many seconds."""
+        del wait
+        return True
+
+    # ---- lines -------------------------------------------------------------------------------
+
+    def rows(self, n: int, is_row: Callable[[str], bool]) -> dict[int, str]:
+        """Return the next n lines that are rows, by their numbers, and count them.
+
+        There are fewer at the end, or if a pipe does not give so many within a second.
+        """
+        found: dict[int, str] = {}
+        deadline: float | None = None
+        while len(found) < n:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not (self._lines or self._fill(wait)):
+                break
+            while self._lines and len(found) < n:
+                text = self._lines.popleft().decode()
+                self.line += 1
+                if is_row(text):
+                    found[self.line] = text
+                    self.row += 1
+            if found and deadline is None:
+                deadline = time.monotonic() + PATIENCE
+        return found
+
+    def _fill(self, wait: float | None) -> bool:
+        """Read more lines; return whether there may be any."""
+        block = self.block(wait=wait)
+        if block is None:
+            return False
+        if not block:
+            if self._rest:
+                self._lines.append(self._rest)
+                self._rest = b""
+                return True
+            return False
+        lines = (self._rest + block).splitlines(keepends=True)
+        # A carriage return at the end may be half of a line's end.
+        self._rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
+        self._lines.extend(lines)
+        return True
+
     def __iter__(self) -> Iterator[str]:
-        for line in self._file:
-            if not (line.isascii() or _is_text(line)):
-                raise UnicodeError("what follows is not UTF-8 text")
-            self.line += 1
-            yield line
+        while self._lines or self._fill(None):
+            while self._lines:
+                self.line += 1
+                yield self._lines.popleft().decode()
 
 
-# Bytes that are not text pass the decoder, so that `__iter__` can tell in which line they are.
-_TEXT: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+class Pipe(TextFile):
+    """Text that can be read once, such as standard input.
 
+    A second `with` goes on where the first one ended.
+    """
 
-class StandardInput(TextFile):
-    """The lines of standard input; a second `with` goes on where the first one ended."""
+    def __init__(self, path: Path, file: Any, encoding: str | None = "utf-8") -> None:
+        super().__init__(path, encoding)
+        self._file = file
+        try:
+            self._descriptor: int | None = file.fileno()
+        except (OSError, ValueError):  # text in memory
+            self._descriptor = None
+        self.live = self._descriptor is not None
 
-    def __init__(self) -> None:
-        super().__init__(Path("standard input"))
-        self._file = io.TextIOWrapper(sys.stdin.buffer, **_TEXT)
-
-    def __enter__(self) -> "StandardInput":
+    def __enter__(self) -> "Pipe":
         return self
 
     def _close(self) -> None:
         pass
 
+    def _read(self, size: int) -> bytes:
+        if self._descriptor is None:
+            return bytes(self._file.read(size))
+        return os.read(self._descriptor, size)
 
-def open_text(path: PathLike) -> TextFile:
-    """Return a text file that exists, or standard input for "-"."""
-    return StandardInput() if path == STANDARD_INPUT else TextFile(existing(path))
+    def _comes(self, wait: float | None) -> bool:
+        if self._descriptor is None or wait is None:
+            return True
+        try:
+            return bool(select.select([self._descriptor], [], [], wait)[0])
+        except (OSError, ValueError):  # it cannot be asked, on Windows for instance
+            return True
+
+
+def open_text(path: PathLike | TextFile, encoding: str | None = "utf-8") -> TextFile:
+    """Return a text file that exists, or standard input for "-"; see `TextFile`.
+
+    A `TextFile` is returned as it is.
+    """
+    if isinstance(path, TextFile):
+        return path
+    if path == STANDARD_INPUT:
+        return Pipe(Path("standard input"), sys.stdin.buffer, encoding)
+    path = existing(path)
+    if path.is_file():
+        return TextFile(path, encoding)
+    return Pipe(path, open(path, "rb", buffering=0), encoding)
 
 
 def is_damage(error: BaseException) -> bool:
@@ -109,14 +239,6 @@ def is_damage(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno is None  # with a number it comes from the system
     return isinstance(error, EOFError | zlib.error | lzma.LZMAError | UnicodeError)
-
-
-def _is_text(line: str) -> bool:
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def place(row: int, line: int) -> str:

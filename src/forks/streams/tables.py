@@ -1,123 +1,200 @@
 """Files of any format, or standard input, as the rows that the command line learns, in one pass.
 
-An `Input` describes how a file becomes rows and labels. It is made from the first chunk, is saved
-with the models that learned from it, and later files are read like the first.
-
-Columns of text are categorical: the values of a row are hashed together into 2^hash_bits columns
-behind the numbers, by scikit-learn's `FeatureHasher`, value v of column c as the text "c=v".
+An `Input` describes how files become rows and labels: which columns are read, and as what. It is
+made from the first rows, is saved with the models that learned from them, and later files are
+read like the first. Tables come as raw columns, for `forks.features.TableEncoder`; other formats
+as rows of numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_extraction import FeatureHasher
 
-from forks.engine import Vector
-from forks.streams.files import (
-    STANDARD_INPUT,
-    StreamError,
-    as_numbers,
-    cell_error,
-    check_columns,
-    existing,
-)
-from forks.streams.formats import FORMATS, format_of
+from forks.streams.columns import ArrayColumn, Column, RawTable
+from forks.streams.dialects import Dialect
+from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
+from forks.streams.formats import FORMATS, Format
+from forks.streams.formats._cells import Numbers
+from forks.streams.formats.libsvm import find_shape
+from forks.streams.opening import Opened, open_table, whose_format
+from forks.streams.words import Words
 
-MISSING = ("error", "zero")
-_DENSE = 1024  # columns: wider rows of hashed tables are sparse
+LIBSVM = "libsvm"
+_RARE = 0.01  # share of words up to which a column is one of numbers all the same
+_FEW_WORDS = 3  # of them that may differ
+_FEW_CLASSES = 20  # numbers that are rather classes, if there are words among them
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnInput:
+    """A column that is read."""
+
+    name: str
+    numeric: bool  # whether it is read as numbers, or else as text
+    words: tuple[str, ...] = ()  # that stand for missing values in it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """How a file becomes rows. Label, numbers and categorical are columns of a table."""
+    """How files become rows and labels. Label and weights are columns of a table."""
 
     format: str  # a name of `forks.streams.formats.FORMATS`
-    n_features: int
-    label: str | None = None
-    numbers: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    hash_bits: int = 8
-    missing: str = "error"  # of `MISSING`: what an empty cell among numbers means
-    numeric_labels: bool = True  # or text
-    hashing: str = "MurmurHash3"  # version 0.1.0 had another one
+    n_features: int | None = None  # of formats that are no tables
+    zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
+    columns: tuple[ColumnInput, ...] = ()
+    label: ColumnInput | None = None
+    weights: str | None = None
+    na: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
-        lists = {"numbers": list(self.numbers), "categorical": list(self.categorical)}
-        return {**asdict(self), **lists}
+        told = asdict(self)
+        told["columns"] = [{**c, "words": list(c["words"])} for c in told["columns"]]
+        if self.label is not None:
+            told["label"]["words"] = list(self.label.words)
+        return {"version": 2, **told, "na": list(self.na)}
 
     @classmethod
     def from_json(cls, given: Any) -> "Input":
         """Make it from what a file says, or raise `ValueError`."""
         try:
-            lists = {name: tuple(given[name]) for name in ("numbers", "categorical")}
-            made = cls(**{**given, **lists})
-        except (TypeError, KeyError) as error:
-            raise ValueError(f"the description of the input is wrong: {error}") from None
-        fits = (
-            type(made.format) is str
-            and made.format in FORMATS
-            and made.missing in MISSING
-            and type(made.n_features) is type(made.hash_bits) is int
-            and 0 <= made.hash_bits <= 24
-            and all(type(name) is str for name in (*made.numbers, *made.categorical))
-        )
-        if fits and FORMATS[made.format].columns is not None:
-            hashed = 2**made.hash_bits if made.categorical else 0
-            fits = made.n_features == len(made.numbers) + hashed
-        if made.categorical and given.get("hashing") != cls.hashing:
-            raise ValueError("columns of text were hashed in another way: learn the model again")
+            told = dict(given)
+            if told.pop("version") != 2:
+                raise ValueError
+            columns = tuple(map(_column_from, told.pop("columns")))
+            label = told.pop("label")
+            made = cls(
+                columns=columns,
+                label=None if label is None else _column_from(label),
+                na=_texts(told.pop("na")),
+                **told,
+            )
+            fits = (
+                type(made.format) is str
+                and made.format in FORMATS
+                and (made.n_features is None or type(made.n_features) is int)
+                and (made.n_features is None or made.n_features >= 1)
+                and type(made.zero_based) in (bool, type(None))
+                and type(made.weights) in (str, type(None))
+            )
+        except (TypeError, KeyError, ValueError):
+            fits = False
         if not fits:
             raise ValueError("the description of the input is wrong")
         return made
+
+    @property
+    def label_name(self) -> str | None:
+        """The column of the labels."""
+        return None if self.label is None else self.label.name
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the files are tables."""
+        return FORMATS[self.format].columns is not None
+
+
+def _column_from(given: Any) -> ColumnInput:
+    name, numeric, words = given["name"], given["numeric"], _texts(given["words"])
+    if type(name) is not str or type(numeric) is not bool or len(given) != 3:
+        raise ValueError
+    return ColumnInput(name=name, numeric=numeric, words=words)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(type(text) is str for text in given):
+        raise ValueError
+    return tuple(given)
 
 
 class Labelled(NamedTuple):
     """Some rows of a file."""
 
-    X: Any  # dense or CSR
-    y: np.ndarray | None  # numbers or text; None if the file has no labels
+    X: Any  # a `RawTable`, or rows of numbers, dense or CSR
+    y: np.ndarray | None  # numbers, NaN where missing; or text, None where missing; or no labels
+    weights: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the user says about the columns; names may be patterns such as `url.*`."""
+
+    label: str | None = None  # by default the last column
+    weights: str | None = None
+    drop: Sequence[str] = ()
+    only: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    time: Sequence[str] = ()
+    text: Sequence[str] = ()
+
+    def kinds(self, names: Sequence[str], file: str) -> dict[str, str]:
+        """Return the kinds of columns that were told."""
+        told = {
+            "number": self.numeric,
+            "category": self.categorical,
+            "time": self.time,
+            "text": self.text,
+        }
+        found: dict[str, str] = {}
+        for kind, patterns in told.items():
+            for name in matching(patterns, names, file):
+                if found.setdefault(name, kind) != kind:
+                    raise ValueError(f"{name!r} cannot be both {found[name]} and {kind}")
+        return found
+
+    def any_column(self) -> bool:
+        """Return whether anything of this makes sense for tables only."""
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
+
+
+def matching(patterns: Sequence[str], names: Sequence[str], file: str) -> list[str]:
+    """Return the names that patterns stand for, in the order of the names."""
+    found: set[str] = set()
+    for pattern in patterns:
+        these = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
+        if not these:
+            raise StreamError(f"{file} has no column {pattern!r}; it has {', '.join(names)}")
+        found.update(these)
+    return [name for name in names if name in found]
 
 
 @dataclass
 class InputFile:
-    """A file, or "-" for standard input, read once from its beginning; for use in a `with`.
+    """Files, or "-" for standard input, read once from their beginning; for use in a `with`.
 
-    With `known` it is read like an earlier file; without it the first chunk decides on `input`.
+    With `known` they are read like earlier files; without it the first chunk decides on `input`.
+    Several files are one stream.
     """
 
-    path: str
+    paths: Sequence[str]
     _: KW_ONLY
     known: Input | None = None
-    format: str | None = None  # by default that of the file's name; needed for standard input
-    label: str | None = None  # by default the last column
+    told: Told = field(default_factory=Told)
+    format: str | None = None  # by default what names or contents show
+    dialect: Dialect = field(default_factory=Dialect)
+    encoding: str | None = None
+    na: Sequence[str] = ()
     features: int | None = None  # width of LIBSVM rows; without it a file is read twice
-    categorical: tuple[str, ...] = ()  # columns to hash even if the first chunk has numbers there
-    hash_bits: int = 8
-    missing: str = "error"
+    zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
     chunk: int = 10_000  # rows
 
     def __post_init__(self) -> None:
-        known = self.input = self.known
-        self.name = "standard input" if self.path == STANDARD_INPUT else self.path
+        self.paths = [self.paths] if isinstance(self.paths, str) else list(self.paths)
+        self.input = self.known
+        self.name = _name(self.paths[0])
+        self.kinds: dict[str, str] = {}  # of columns, as they were told
+        self.notes: list[str] = []  # what was found, for the user
+        self._left_out: frozenset[str] = frozenset()
         self._stack = ExitStack()
+        self._begun: list[tuple[int, str]] = []  # rows before each file, and its name
         self._row = 0  # rows returned so far
-        if self.format is None and known is not None:
-            self.format = known.format
-        self._format = format_of(self.path, self.format)
-        if self.path != STANDARD_INPUT:
-            existing(self.path)
-        if known is not None:
-            if (FORMATS[known.format].columns is None) != (self._format.columns is None):
-                raise ValueError(
-                    f"{self.name} is {self._format.name}, but the model learned {known.format}"
-                )
-            self.features = known.n_features
+        self._words = Words(self.na if self.known is None else [*self.known.na, *self.na])
 
     def __enter__(self) -> "InputFile":
         return self
@@ -125,113 +202,195 @@ class InputFile:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Do not read some columns from the next chunk on."""
+        self._left_out = frozenset(names)
+        if self.input is not None:
+            kept = tuple(column for column in self.input.columns if column.name not in names)
+            self.input = replace(self.input, columns=kept)
+
+    def where(self, row: int) -> tuple[str, int]:
+        """Return the file and its row of a row of the stream, which is counted from 0."""
+        before, name = max((item for item in self._begun if item[0] <= row), default=(0, self.name))
+        return name, row - before + 1
+
+    # ---- rows --------------------------------------------------------------------------------
+
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
-        if self._format.columns is None:
-            rows = self._format.read(self.path, n_features=self.features, chunk=self.chunk)
-            for X, y in self._stack.enter_context(closing(rows)):
-                if self.input is None:
-                    self.input = Input(format=self._format.name, n_features=X.shape[1])
-                yield Labelled(X, y)
-            return
-        tables = self._format.columns(self.path, None, self.chunk)
-        for table in self._stack.enter_context(closing(tables)):
-            if self.input is None:
-                self.input = self._look(table)
-            elif self._row == 0:
-                wanted = [*self.input.numbers, *self.input.categorical]
-                check_columns(Path(self.name), wanted, list(table))
-            labelled = self._encoded(self.input, table)
-            self._row += labelled.X.shape[0]
-            yield labelled
+        for path in self.paths:
+            self.name = _name(path)
+            self._begun.append((self._row, self.name))
+            with ExitStack() as stack:
+                self._stack = stack
+                format, source = whose_format(path, self.format, self.encoding, self._known_format)
+                self._check_format(format)
+                rows = self._table_rows if format.columns is not None else self._number_rows
+                for labelled in rows(format, source):
+                    self._row += labelled.X.shape[0]
+                    yield labelled
 
-    def _look(self, table: dict[str, Any]) -> Input:
+    @property
+    def _known_format(self) -> str | None:
+        return None if self.input is None else self.input.format
+
+    def _check_format(self, format: Format) -> None:
+        if self.input is not None and self.input.is_table != (format.columns is not None):
+            raise ValueError(
+                f"{self.name} is {format.name}, but the model learned {self.input.format}"
+            )
+        if format.columns is None and self.input is None and self.told.any_column():
+            raise ValueError(f"{self.name} is {format.name}, whose rows have no named columns")
+
+    def _number_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
+        known = self.input
+        width = self.features if known is None else known.n_features
+        options, zero = {}, self.zero_based
+        if format.name == LIBSVM:
+            if known is None:
+                width, zero = find_shape(source, width, zero)
+            elif zero is None:
+                zero = known.zero_based
+            options = {"zero_based": zero}
+        elif zero is not None:
+            raise ValueError(f"zero_based= is for LIBSVM rows, and {self.name} is {format.name}")
+        rows = format.read(source, n_features=width, chunk=self.chunk, **options)
+        for X, y, *weights in self._stack.enter_context(closing(rows)):
+            if self.input is None:
+                self.input = Input(format=format.name, n_features=X.shape[1], zero_based=zero)
+            yield Labelled(X, y, *weights)
+
+    def _table_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
+        opened = self._stack.enter_context(
+            open_table(format, source, self.dialect, self.encoding, self._words, self.chunk)
+        )
+        for number, columns in enumerate(opened):
+            if self.input is None:
+                self.input = self._look(format, columns, opened)
+            elif number == 0:
+                self._check_columns(columns)
+            if number == 0 and opened.notes:
+                self.notes.append(f"{self.name}: {', '.join(opened.notes)}")
+            yield self._labelled(self.input, columns, opened)
+
+    def _check_columns(self, columns: dict[str, Column]) -> None:
+        assert self.input is not None
+        wanted = [c.name for c in self.input.columns if c.name not in self._left_out]
+        check_columns(Path(self.name), wanted, list(columns))
+
+    def _labelled(self, known: Input, columns: dict[str, Column], opened: Opened) -> Labelled:
+        n = len(next(iter(columns.values())))
+        table = {
+            column.name: self._read(column, columns[column.name], opened)
+            for column in known.columns
+            if column.name not in self._left_out
+        }
+        y = weights = None
+        if known.label is not None and known.label.name in columns:
+            y = self._labels(known.label, columns[known.label.name], opened)
+        if known.weights is not None and known.weights in columns:
+            weights = self._weights(known.weights, columns[known.weights], opened)
+        return Labelled(RawTable(table, n), y, weights)
+
+    def _read(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
+        words = self._words.but(known.words) if known.words else self._words
+        if not known.numeric:
+            return column.objects(words)
+        found = column.numbers(words)
+        if len(found.faults):
+            row = int(found.faults[0])
+            text = column.shown(row)
+            advice = f" (na={text!r} takes it for missing)" if known.numeric else ""
+            raise opened.fault(self.name, row, known.name, f"{text!r} is not a number{advice}")
+        return found.values
+
+    def _labels(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
+        y = self._read(known, column, opened)
+        if y.dtype.kind == "O" and None not in y:
+            return y.astype(str)
+        return y
+
+    def _weights(self, name: str, column: Column, opened: Opened) -> np.ndarray:
+        found = column.numbers(self._words)
+        wrong = ~(found.values >= 0.0) | ~np.isfinite(found.values)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            fault = f"{column.shown(row)!r} is no weight, which is a number of at least 0"
+            raise opened.fault(self.name, row, name, fault)
+        return found.values
+
+    # ---- the first rows ----------------------------------------------------------------------
+
+    def _look(self, format: Format, columns: dict[str, Column], opened: Opened) -> Input:
         """Decide on the columns by the first chunk."""
-        names = list(table)
-        label = self.label or names[-1]
-        categorical, bits = self.categorical, self.hash_bits
-        check_columns(Path(self.name), [label, *categorical], names)
-        if label in categorical:
-            raise ValueError(f"the label {label!r} cannot be a categorical feature")
-        features = [name for name in names if name != label]
+        told, names = self.told, list(columns)
+        label = told.label or names[-1]
+        own = [label] if told.weights is None else [label, told.weights]
+        check_columns(Path(self.name), own, names)
+        if told.weights == label:
+            raise ValueError(f"{label!r} cannot be both the label and the weights")
+        rest = [name for name in names if name not in own]
+        dropped = matching(told.drop, names, self.name)
+        kept = matching(told.only, names, self.name) if told.only else rest
+        if label in dropped:
+            raise ValueError(f"the label {label!r} cannot be dropped")
+        features = [name for name in rest if name in kept and name not in dropped]
         if not features:
             raise StreamError(f"{self.name} has no column but {label!r}")
-        text = [name for name in features if name in categorical or not _is_numeric(table[name])]
-        numbers = tuple(name for name in features if name not in text)
+        self.kinds = told.kinds(names, self.name)
+        for name in self.kinds:
+            if name in own:
+                raise ValueError(f"{name!r} is the label or the weights, and no feature")
+        self.kinds = {name: kind for name, kind in self.kinds.items() if name in features}
         return Input(
-            format=self._format.name,
-            n_features=len(numbers) + (2**bits if text else 0),
-            label=label,
-            numbers=numbers,
-            categorical=tuple(text),
-            hash_bits=bits,
-            missing=self.missing,
-            numeric_labels=_is_numeric(table[label]),
+            format=format.name,
+            columns=tuple(self._found(name, columns[name]) for name in features),
+            label=self._found_label(label, columns[label]),
+            weights=told.weights,
+            na=tuple(self.na),
         )
 
-    def _encoded(self, known: Input, table: dict[str, Any]) -> Labelled:
-        n = len(next(iter(table.values())))
-        numbers = np.empty((n, len(known.numbers)))
-        for j, name in enumerate(known.numbers):
-            numbers[:, j] = self._numbers(name, table[name], known.missing)
-        y = None
-        if known.label is not None and known.label in table:
-            y = self._labels(known, table[known.label])
-        if not known.categorical:
-            return Labelled(numbers, y)
-        hashed = _hashed(table, known)
-        if known.n_features <= _DENSE:
-            return Labelled(np.hstack([numbers, hashed.toarray()]), y)
-        return Labelled(sparse.hstack([sparse.csr_array(numbers), hashed], format="csr"), y)
+    def _found(self, name: str, column: Column) -> ColumnInput:
+        if column.categories:
+            self.kinds.setdefault(name, "category")
+        kind = self.kinds.get(name)
+        if kind is not None:
+            return ColumnInput(name=name, numeric=kind == "number")
+        found = column.numbers(self._words)
+        words = _rare_words(column, found)
+        if words is None:
+            return ColumnInput(name=name, numeric=False)
+        if words:
+            self._note_words(name, words, len(found.faults))
+        return ColumnInput(name=name, numeric=True, words=words)
 
-    def _labels(self, known: Input, column: Any) -> np.ndarray:
-        if known.numeric_labels:
-            return self._numbers(str(known.label), column, "error")
-        texts = _texts(column)
-        empty = np.char.str_len(texts) == 0
-        if empty.any():
-            raise self._fault(int(np.argmax(empty)), str(known.label), "the cell is empty")
-        return texts
+    def _found_label(self, name: str, column: Column) -> ColumnInput:
+        found = column.numbers(self._words)
+        words = _rare_words(column, found)
+        if column.categories:
+            words = None
+        if words and len(np.unique(found.values[np.isfinite(found.values)])) <= _FEW_CLASSES:
+            words = None
+        if words:
+            self._note_words(name, words, len(found.faults))
+        return ColumnInput(name=name, numeric=words is not None, words=words or ())
 
-    def _numbers(self, name: str, column: Any, missing: str) -> Vector:
-        if column.dtype.kind in "biuf":
-            values = column.astype(np.float64)
-            empty = np.isnan(values)
-        else:
-            texts = _texts(column)
-            empty = np.char.str_len(texts) == 0
-            values = as_numbers(np.where(empty, "0", texts))
-        if empty.any():
-            if missing == "error":
-                at = int(np.argmax(empty))
-                raise self._fault(at, name, "the cell is empty (missing='zero' takes it for 0)")
-            values[empty] = 0.0
-        wrong = ~np.isfinite(values)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise self._fault(at, name, f"{str(column[at])!r} is not a finite number")
-        return values
-
-    def _fault(self, at: int, name: str, fault: str) -> StreamError:
-        return cell_error(self.name, self._row + at + 1, name, fault)
+    def _note_words(self, name: str, words: tuple[str, ...], n: int) -> None:
+        these = ", ".join(map(repr, words))
+        self.notes.append(f"column {name!r} has numbers, but for {these} in {n:,} cells: missing")
 
 
-def _texts(column: Any) -> np.ndarray:
-    if column.dtype.kind == "O":
-        column = np.array(["" if value is None else str(value) for value in column], dtype=str)
-    return np.asarray(np.char.strip(column.astype(str)))
+def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
+    """Return the few words in a column of numbers, or None if it is not one."""
+    n_numbers = len(found.values) - int(found.missing.sum()) - len(found.faults)
+    if isinstance(column, ArrayColumn) and column.array.dtype.kind in "Mm":
+        return None
+    if len(found.faults) == 0:
+        return ()
+    words = {column.shown(row).strip() for row in found.faults[: 100 * _FEW_WORDS].tolist()}
+    rare = len(found.faults) <= _RARE * n_numbers and len(words) <= _FEW_WORDS
+    return tuple(sorted(words)) if rare else None
 
 
-def _is_numeric(column: Any) -> bool:
-    """Return whether all cells are numbers or empty, and at least one is a number."""
-    if column.dtype.kind in "biuf":
-        return True
-    texts = _texts(column)
-    texts = texts[np.char.str_len(texts) > 0]
-    return len(texts) > 0 and not np.isnan(as_numbers(texts)).any()
-
-
-def _hashed(table: dict[str, Any], known: Input) -> Any:
-    columns = [np.char.add(f"{name}=", _texts(table[name])) for name in known.categorical]
-    hasher = FeatureHasher(2**known.hash_bits, input_type="string")
-    return hasher.transform(zip(*(column.tolist() for column in columns), strict=True))
+def _name(path: str) -> str:
+    return "standard input" if path == STANDARD_INPUT else path

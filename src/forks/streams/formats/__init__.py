@@ -9,23 +9,35 @@ from pathlib import Path
 
 from forks.engine.checks import one_of
 from forks.streams.files import STANDARD_INPUT, PathLike, ending
-from forks.streams.formats._format import Format
+from forks.streams.formats._format import Categories, Format
+from forks.streams.formats.arff import ARFF, read_arff
+from forks.streams.formats.arrow import ARROW, read_arrow
 from forks.streams.formats.csv import CSV, TSV, delimited, read_csv
+from forks.streams.formats.jsonl import JSON_LINES, read_json_lines
 from forks.streams.formats.libsvm import LIBSVM, read_libsvm
 from forks.streams.formats.parquet import PARQUET, read_parquet
+from forks.streams.formats.vw import VW, read_vw
 
 __all__ = [
     "FORMATS",
+    "Categories",
     "Format",
     "delimited",
     "format_of",
+    "named_format",
+    "read_arff",
+    "read_arrow",
     "read_csv",
+    "read_json_lines",
     "read_libsvm",
     "read_parquet",
+    "read_vw",
     "register",
 ]
 
-FORMATS: dict[str, Format] = {format.name: format for format in (LIBSVM, CSV, TSV, PARQUET)}
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (LIBSVM, CSV, TSV, PARQUET, ARROW, JSON_LINES, ARFF, VW)
+}
 
 
 def register(format: Format) -> None:
@@ -39,13 +51,18 @@ def register(format: Format) -> None:
 def format_of(path: PathLike, name: str | None = None) -> Format:
     """Return the format called `name`, or without it the one that the file's name shows."""
     if name is None and path != STANDARD_INPUT:
-        found = ending(Path(path))
         # Published files in LIBSVM format have names such as a9a, german.numer and ijcnn1.t.
-        return next((known for known in FORMATS.values() if found in known.endings), LIBSVM)
+        return named_format(path) or LIBSVM
     if name is None:
-        text = [known.name for known in FORMATS.values() if known.text]
+        text = [known.name for known in FORMATS.values() if known.text or known.piped]
         raise ValueError(f"standard input needs format=, one of {', '.join(text)}")
     one_of("format", name, tuple(FORMATS))
-    if path == STANDARD_INPUT and not FORMATS[name].text:
+    if path == STANDARD_INPUT and not (FORMATS[name].text or FORMATS[name].piped):
         raise ValueError(f"{name} cannot be read from standard input")
     return FORMATS[name]
+
+
+def named_format(path: PathLike) -> Format | None:
+    """Return the format that the ending of a file's name shows, if it is one of a format."""
+    found = ending(Path(path))
+    return next((known for known in FORMATS.values() if found in known.endings), None)

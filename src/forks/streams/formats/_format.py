@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from forks.streams.files import Chunks, Columns
+
+
+class Categories(np.ndarray):
+    """A raw column whose values the file itself calls categories, whatever they look like."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +36,13 @@ class Format:
     text : bool
         Whether it is text, read with `forks.streams.files.open_text`: then it may be compressed,
         or come from standard input.
+    piped : bool
+        Whether it is not text, and can come from standard input all the same.
     needs : str
         What must be installed to read it, and how.
+    delimiter : str, optional
+        For text tables of rows with a delimiter: the usual one. How such a file is written is
+        found from its first rows.
     """
 
     name: str
@@ -40,4 +51,6 @@ class Format:
     example: Callable[[], bytes]
     columns: Callable[..., Columns] | None = None
     text: bool = True
+    piped: bool = False
     needs: str = ""
+    delimiter: str | None = None

@@ -1,16 +1,8 @@
-"""Text tables. Chunks of plain lines go through NumPy's parser, several times as fast as `csv`.
+"""Text tables: cells between delimiters, in double quotes or not, a row a line."""
 
-What that parser does not take, quoted fields, blank lines and faults, goes through `csv`, which
-also finds the row and the column of a fault.
-"""
-
-import csv
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, islice
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -21,13 +13,13 @@ from forks.streams.files import (
     Chunks,
     Columns,
     PathLike,
-    StandardInput,
+    Pipe,
     StreamError,
-    as_number,
     check_columns,
     open_text,
     place,
 )
+from forks.streams.formats._cells import Cells, Numbers, RowReader
 from forks.streams.formats._format import Format
 
 
@@ -63,7 +55,7 @@ def read_csv(
         raise ValueError(f"delimiter must be one character, not a quote, got {delimiter!r}")
     if isinstance(features, str):
         raise ValueError(f"features must be a sequence of columns, got {features!r}")
-    table = _Table(path, delimiter, header)
+    table = Table(path, delimiter, header)
     label = table.position("target", target)
     if features is None:
         chosen = [i for i in range(len(table.names)) if i != label]
@@ -76,30 +68,34 @@ def read_csv(
 
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int, delimiter: str) -> Columns:
     """Return chunks of columns as arrays of text."""
-    table = _Table(path, delimiter)
+    table = Table(path, delimiter)
     names = table.names if names is None else names
     check_columns(table.file.path, names, table.names)
     return table.texts([table.names.index(name) for name in names], chunk)
 
 
-class _Table:
-    """A text table: its columns' names, and its rows as numbers or as text.
+class Table:
+    """A text table: its columns' names, and its rows as cells.
 
     The file is opened for the first row, and closed; and again for all rows when they are wanted.
     """
 
-    def __init__(self, path: PathLike, delimiter: str, header: bool = True) -> None:
-        self.file = open_text(path)
-        if isinstance(self.file, StandardInput) and not header:
-            raise ValueError("standard input needs a header, got header=False")
-        self.delimiter = delimiter
+    def __init__(
+        self,
+        path: Any,
+        delimiter: str,
+        header: bool = True,
+        *,
+        point: str = ".",
+        encoding: str | None = "utf-8",
+    ) -> None:
+        self.file = open_text(path, encoding)
         self.header = header
-        self.names: list[str] = []
-        self._reader: Any = None  # of the fields that were split last, and the lines before it
-        self._start = 0
+        self._reader = RowReader(self.file, delimiter, point)
         with self.file:
-            self._lines = iter(self.file)
-            first = self._first_row()
+            first = self._reader.first(keep=not header)
+        if first is None:
+            raise StreamError(f"{self.file.path} is empty")
         self.names = first if header else [str(i) for i in range(len(first))]
 
     def position(self, argument: str, column: Any) -> int:
@@ -116,89 +112,56 @@ class _Table:
             raise StreamError(f"{path} has no column {column}; it has {n} columns, from 0")
         return int(column) % n
 
+    def cells(self, chunk: int) -> Iterator[Cells]:
+        """Return the rows in chunks."""
+        with self._opened():
+            while (cells := self._reader.take(chunk)) is not None:
+                yield cells
+
     def numbers(self, columns: list[int], chunk: int) -> Chunks:
         """Return chunks of rows whose last column is the label."""
-        with self._opened():
-            while len(block := self._block(columns, chunk)):
-                yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
+        for cells in self.cells(chunk):
+            block = self._block(cells, columns)
+            yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
 
     def texts(self, columns: list[int], chunk: int) -> Columns:
         """Return chunks of columns as arrays of text."""
-        names = self.names
-        with self._opened():
-            # One flat list: 10,000 lists would keep the garbage collector busy.
-            while cells := list(chain.from_iterable(self._fields(chunk))):
-                yield {names[i]: np.array(cells[i :: len(names)]) for i in columns}
+        for cells in self.cells(chunk):
+            yield {self.names[i]: cells.texts(i) for i in columns}
 
     @contextmanager
     def _opened(self) -> Iterator[None]:
         with self.file:
-            self._lines = iter(self.file)
-            if self.header and self.file.line == 0:  # standard input is beyond it
-                self._first_row()
+            if not isinstance(self.file, Pipe):  # which is where it was
+                self._reader.start()
+                if self.header:
+                    self._reader.first()
             yield
 
-    def _first_row(self) -> list[str]:
-        """Return the first row, and leave it out of the count of rows."""
-        for fields in self._fields(1):
-            self.file.row = 0
-            return fields
-        raise StreamError(f"{self.file.path} is empty")
+    def _block(self, cells: Cells, columns: list[int]) -> Matrix:
+        """Return columns as numbers; each cell must be one."""
+        parts = {i: cells.numbers(i) for i in columns}
+        wrong = [_first_fault(part) for part in parts.values()]
+        if min(wrong, default=cells.n_rows) < cells.n_rows:
+            row = min(wrong)
+            column = list(parts)[wrong.index(row)]
+            empty = parts[column].missing[row]
+            text = cells.text(row, column)
+            fault = "the cell is empty" if empty else f"{text!r} is not a finite number"
+            raise self.fault(cells, row, column, fault)
+        return np.column_stack([parts[i].values for i in columns])
 
-    def _fields(self, n: int, first: Sequence[str] = ()) -> Iterator[list[str]]:
-        """Split up to n rows, with the lines `first` before those of the file; count them."""
-        self._start = self.file.line - len(first)
-        lines = chain(first, self._lines)
-        self._reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        try:
-            for fields in islice(filter(None, self._reader), n):
-                self.file.row += 1
-                if len(fields) != len(self.names) > 0:
-                    n_fields = len(self.names)
-                    raise self._error(f": {len(fields)} fields, but the first row has {n_fields}")
-                yield fields
-        except csv.Error as error:
-            self.file.row += 1
-            raise self._error(f": {error}") from error
+    def fault(self, cells: Cells, row: int, column: int, fault: str) -> StreamError:
+        """Return the error about a cell of the rows that were read last."""
+        number = self.file.row - cells.n_rows + row + 1
+        where = place(number, self._reader.line_of(cells, row))
+        return StreamError(f"{self.file.path}, {where}, column {self.names[column]!r}: {fault}")
 
-    def _error(self, fault: str) -> StreamError:
-        """Make the error about the row that was split last."""
-        where = place(self.file.row, self._start + self._reader.line_num)
-        return StreamError(f"{self.file.path}, {where}{fault}")
 
-    def _block(self, columns: list[int], n: int) -> Matrix:
-        """Take up to n rows as numbers."""
-        start, before = self.file.row, self.file.line
-        try:
-            lines = list(islice(self._lines, n))
-        finally:  # each line counts as a row, also before a fault
-            self.file.row += self.file.line - before
-        block = self._parsed(lines, columns)
-        if block is None:
-            self.file.row = start
-            cells = [self._number(row, i) for row in self._fields(n, lines) for i in columns]
-            block = np.array(cells, dtype=np.float64).reshape(-1, len(columns))
-        return block
-
-    def _parsed(self, lines: list[str], columns: list[int]) -> Matrix | None:
-        """Return the numbers of plain lines, one row each, all finite; or None."""
-        delimiters = set(map(methodcaller("count", self.delimiter), lines))
-        if delimiters != {len(self.names) - 1} or any('"' in line for line in lines):
-            return None
-        try:
-            form: Any = {"delimiter": self.delimiter, "comments": None, "encoding": None}
-            block = np.loadtxt(lines, usecols=columns, ndmin=2, **form)
-        except ValueError:
-            return None
-        return block if len(block) == len(lines) and np.isfinite(block).all() else None
-
-    def _number(self, fields: list[str], i: int) -> float:
-        text = fields[i]
-        value = as_number(text)
-        if math.isfinite(value):
-            return value
-        fault = f"{text!r} is not a finite number" if text.strip() else "the cell is empty"
-        raise self._error(f", column {self.names[i]!r}: {fault}")
+def _first_fault(part: Numbers) -> int:
+    wrong = part.missing.copy()
+    wrong[part.faults] = True
+    return int(np.argmax(wrong)) if wrong.any() else len(wrong)
 
 
 def delimited(name: str, delimiter: str) -> Format:
@@ -208,6 +171,7 @@ def delimited(name: str, delimiter: str) -> Format:
         endings=(f".{name}",),
         read=partial(read_csv, delimiter=delimiter),
         columns=partial(_columns, delimiter=delimiter),
+        delimiter=delimiter,
         example=lambda: "a,b,y\n0.5,2,-1\n1e-3,0,1\n".replace(",", delimiter).encode(),
     )
 

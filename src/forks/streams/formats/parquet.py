@@ -19,7 +19,7 @@ from forks.streams.files import (
     check_columns,
     existing,
 )
-from forks.streams.formats._format import Format
+from forks.streams.formats._format import Categories, Format
 
 
 def read_parquet(
@@ -70,7 +70,7 @@ def _opened(path: Path) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"{path} cannot be read without {PARQUET.needs}") from error
-    with _as_stream_error(f"{path} is not a Parquet file, or is damaged"):
+    with as_stream_error(f"{path} is not a Parquet file, or is damaged"):
         file = ParquetFile(path)
         _ = file.schema_arrow.names  # which must be text
     with file:
@@ -78,12 +78,13 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def _as_stream_error(what: str) -> Iterator[None]:
+def as_stream_error(what: str) -> Iterator[None]:
+    """Context that turns errors of pyarrow into `StreamError`."""
     from pyarrow import ArrowException
 
     try:
         yield
-    except (ArrowException, OSError, UnicodeError) as error:
+    except (ArrowException, OSError, UnicodeError, MemoryError) as error:  # of a damaged length
         raise StreamError(f"{what}: {error}") from error
 
 
@@ -93,7 +94,7 @@ def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[i
         row = 0
         batches = file.iter_batches(chunk, columns=list(dict.fromkeys(columns)))
         while True:
-            with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+            with as_stream_error(f"{path} cannot be read beyond row {row}"):
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -104,7 +105,7 @@ def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[i
 def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Chunks:
     for row, batch in _batches(path, columns, chunk):
         block = np.empty((batch.num_rows, len(columns)))
-        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
+        with as_stream_error(f"{path} cannot be read beyond row {row}"):
             for i, name in enumerate(columns):
                 block[:, i] = _values(path, row, name, batch.column(name))
         yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
@@ -112,10 +113,24 @@ def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Chunks:
 
 def _arrays(path: Path, names: Sequence[str], chunk: int) -> Columns:
     for row, batch in _batches(path, names, chunk):
-        with _as_stream_error(f"{path} cannot be read beyond row {row}"):
-            arrays = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in names}
-        # Copies: pyarrow's own memory is read-only.
-        yield {name: np.array(values) for name, values in arrays.items()}
+        with as_stream_error(f"{path} cannot be read beyond row {row}"):
+            arrays = raw_columns(batch, names)
+        yield arrays
+
+
+def raw_columns(batch: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return columns of a record batch as arrays of their own."""
+    return {name: _raw(batch.column(name)) for name in names}
+
+
+def _raw(column: Any) -> np.ndarray:
+    from pyarrow import types
+
+    values = np.array(column.to_numpy(zero_copy_only=False))  # pyarrow's own are read-only
+    if not types.is_dictionary(column.type):
+        return values
+    known: np.ndarray = values.astype(object)
+    return known.view(Categories)
 
 
 def _values(path: Path, row: int, name: str, column: Any) -> Vector:

@@ -13,8 +13,8 @@ from scipy import sparse
 class Rows(NamedTuple):
     """Rows of a stream, their labels and perhaps their weights."""
 
-    X: Any  # an array, a CSR matrix or a data frame
-    y: np.ndarray
+    X: Any  # an array, a CSR matrix, a data frame, or raw columns that are to be encoded
+    y: np.ndarray  # None or NaN for rows without a label
     weights: np.ndarray | None
 
     @property
@@ -25,7 +25,10 @@ class Rows(NamedTuple):
         """Rows `start` to `stop`, that one left out."""
         if (start, stop) == (0, self.n_rows):
             return self  # a slice of a sparse matrix is a copy
-        X = self.X.iloc[start:stop] if hasattr(self.X, "iloc") else self.X[start:stop]
+        if hasattr(self.X, "part"):  # raw columns
+            X = self.X.part(start, stop)
+        else:
+            X = self.X.iloc[start:stop] if hasattr(self.X, "iloc") else self.X[start:stop]
         weights = None if self.weights is None else self.weights[start:stop]
         return Rows(X, self.y[start:stop], weights)
 
@@ -35,6 +38,25 @@ class Rows(NamedTuple):
         while start < self.n_rows:
             yield self.part(start, min(stop, self.n_rows))
             start, stop = stop, stop + size
+
+
+def labelled_of(y: np.ndarray) -> np.ndarray | None:
+    """Return which rows have a label, or None if all have."""
+    if y.dtype.kind == "f":
+        known = ~np.isnan(y)
+    elif y.dtype.kind == "O":
+        known = np.array([label is not None and label == label for label in y.tolist()], bool)
+    else:
+        return None
+    return None if known.all() else known
+
+
+def labels_among(y: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+    """Return the labels of the rows that have one."""
+    there = y if known is None else y[known]
+    if there.dtype.kind == "O" and all(type(label) is str for label in there.tolist()):
+        return there.astype(str)
+    return there
 
 
 class Queue:
@@ -73,7 +95,7 @@ def rows_of(chunk: Any, number: int) -> Rows:
     X, y, weights = chunk if len(chunk) == 3 else (*chunk, None)
     if sparse.issparse(X):
         X = X.tocsr()
-    elif not hasattr(X, "iloc"):
+    elif not (hasattr(X, "iloc") or hasattr(X, "part")):
         X = np.asarray(X)
     y = np.asarray(y)
     if y.ndim != 1:

@@ -1,0 +1,240 @@
+"""`forks run`: from the files to the end of the pass."""
+
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from forks.cli._app import part_of
+from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
+from forks.cli._reading import Columns, Opening, given, input_file
+from forks.cli._understood import show_understood
+
+
+class _Begin(NamedTuple):
+    """What a run begins with."""
+
+    model: Any  # None if the first rows decide on it
+    encoder: Any
+    known: Any  # how earlier files were read, or None
+
+
+def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, list[str]]:
+    """Learn the files that the options name; return the end of the run, and names of features.
+
+    `keeping` are the options of `forks.evaluate.learn`, `show` is called with every record.
+    """
+    from forks.cli._models import settings_of
+    from forks.evaluate import learn
+    from forks.evaluate.session import StreamLabelError
+    from forks.features.table import CellError
+    from forks.streams import StreamError
+
+    settings = settings_of(options.settings)
+    begin = _begin(options)
+    with input_file(options, begin.known) as file:
+        chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
+        first = next(chunks, None)
+        if first is None:
+            raise StreamError(f"{file.name} has no rows")
+        model, encoder = _prepared(options, begin, file, first, settings)
+        as_rows = _rows_of(file, encoder)
+        kept = _Kept(options, file)
+        try:
+            finished = learn(
+                model,
+                map(as_rows, chain([first], chunks)),
+                classes=_classes(options.classes, model, _present(first.y)),
+                on_record=show,
+                note=_described(options),
+                encoder=encoder,
+                beside={"input": file.input.as_json()},
+                on_end=kept,
+                **keeping,
+            )
+        except StreamLabelError as error:
+            name, row = file.where(error.row)
+            advice = "--classes lists all that can come" if options.classes else ""
+            fault = f"{name}, row {row}: {error.what}"
+            raise StreamError(f"{fault}; {advice}" if advice else fault) from None
+        except CellError as error:
+            raise cell_fault(file, kept.rows, error) from None
+    return finished, names_of_features(encoder, file.input, finished.model.n_features_in_)
+
+
+def _begin(options: Any) -> _Begin:
+    """Return what the run goes on from: a checkpoint, a saved model, or nothing."""
+    from forks.evaluate.encoded import encoder_beside
+    from forks.evaluate.session import CHECKPOINT
+
+    model = None
+    if options.model is not None:
+        saved = read_model(options.model)
+        model = saved.model
+    elif options.resume and (options.checkpoint / CHECKPOINT).exists():
+        saved = read_model(options.checkpoint)
+    else:
+        return _Begin(None, None, None)
+    known = input_of(saved)
+    if options.model is not None and known is not None and (said := given(options, Columns)):
+        raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
+    return _Begin(model, encoder_beside(saved), known)
+
+
+def _prepared(
+    options: Any, begin: _Begin, file: Any, first: Any, settings: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return the model and the encoder, made by the first rows if they are new."""
+    from forks.cli._models import check_labels, guess_task, make_model
+
+    y = _present(_labels_of(file, first))
+    task, why = guess_task(y)
+    if options.task != "auto":
+        task, why = str(options.task), "told"
+    if begin.model is not None:
+        task, why = begin.model._task, "as the model learned it"
+    check_labels(file, y, task, told=options.task != "auto" or begin.model is not None)
+    encoder, model = begin.encoder, begin.model
+    if begin.known is None and model is None and file.input.is_table:
+        encoder = _new_encoder(file, first, task, options.hash_bits)
+    if model is None:
+        effort, learner = options.effort or "balanced", options.learner or "adaptive"
+        model = make_model(task, learner, settings, options.seed, str(effort))
+    width = first.X.shape[1] if encoder is None else len(encoder.get_feature_names_out())
+    show_understood(file, encoder, task, why, width)
+    return model, encoder
+
+
+def _new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
+    from forks.features import TableEncoder
+    from forks.features.table import CellError
+    from forks.features.table.kinds import LEFT_OUT
+    from forks.streams import StreamError
+
+    encoder = TableEncoder(kinds=file.kinds, hash_bits=hash_bits, task=task)
+    try:
+        encoder.look(first.X, first.y)
+    except CellError as error:
+        raise cell_fault(file, 0, error) from None
+    except ValueError as error:
+        raise StreamError(f"{file.name}: {error}") from None
+    file.leave_out([column.name for column in encoder.columns_ if column.kind in LEFT_OUT])
+    return encoder
+
+
+def cell_fault(file: Any, before: int, error: Any) -> Exception:
+    """Return the error about a cell that cannot be encoded, behind so many rows of the stream."""
+    from forks.streams.files import cell_error
+
+    name, row = file.where(before + error.row)
+    return cell_error(name, row, error.column, error.fault)
+
+
+def _rows_of(file: Any, encoder: Any) -> Any:
+    """Return the function that makes chunks for `learn`."""
+    from forks.streams.columns import RawTable
+
+    def rows(chunk: Any) -> tuple[Any, ...]:
+        X = chunk.X
+        if encoder is None and isinstance(X, RawTable):
+            X = matrix_of(file, X)
+        return (X, _labels_of(file, chunk), *([] if chunk.weights is None else [chunk.weights]))
+
+    return rows
+
+
+def matrix_of(file: Any, table: Any) -> Any:
+    """Return a table of numbers as a matrix, for models that were made without an encoder."""
+    import numpy as np
+
+    from forks.streams import StreamError
+
+    for name, column in table.items():
+        if column.dtype.kind != "f" or np.isnan(column).any():
+            raise StreamError(
+                f"{file.name}: column {name!r} has text or gaps, and the model learned numbers"
+            )
+    return np.column_stack(list(table.values()))
+
+
+class _Kept:
+    """Saves what was learned when the pass ends, in whatever way."""
+
+    def __init__(self, options: Any, file: Any) -> None:
+        self.options = options
+        self.file = file
+        self.rows = 0  # that were played
+
+    def __call__(self, model: Any, encoder: Any, rows: int) -> None:
+        self.rows = rows
+        path = self.options.save
+        if path is None:
+            return
+        save_model(path, model, encoder, self.file.input)
+        if sys.exc_info()[0] is not None:
+            typer.echo(f"Note: what was learned from {rows:,} rows is in {path}", err=True)
+
+
+def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
+    """Write a model, how its files were read, and the encoder; to standard output for "-"."""
+    from forks.estimators.saving import as_bytes
+    from forks.evaluate.encoded import encoder_state
+    from forks.files import write_atomically
+
+    note, arrays = encoder_state(encoder)
+    data = as_bytes(model, {"input": known.as_json(), **note}, arrays)
+    if str(path) == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(path, data)
+
+
+def _described(options: Any) -> dict[str, Any]:
+    """Return the options that a run must be resumed with, as JSON, by their names."""
+    told: dict[str, Any] = {}
+    for kind in (Opening, Columns):
+        told |= part_of(options, kind)
+    del told["chunk"]  # results do not depend on it
+    for name in ("task", "classes", "learner", "effort", "settings", "seed", "shuffle"):
+        told[name] = getattr(options, name)
+    names = {name: f"--{name.replace('_', '-')}" for name in told} | {"settings": "--set"}
+    plain = {k: list(v) if isinstance(v, list | tuple) else v for k, v in told.items()}
+    return {names[name]: value for name, value in plain.items()}
+
+
+def _labels_of(file: Any, rows: Any) -> Any:
+    if rows.y is None:
+        from forks.streams import StreamError
+
+        label = file.input.label_name
+        raise StreamError(f"{file.name} has no column {label!r}, which has the labels")
+    return rows.y
+
+
+def _present(y: Any) -> Any:
+    """Return the labels that are not missing."""
+    from forks.evaluate.rows import labelled_of, labels_among
+
+    return labels_among(y, labelled_of(y))
+
+
+def _classes(told: str | None, model: Any, y: Any) -> Any:
+    """Return the classes that were told; without them any may come."""
+    import numpy as np
+
+    if model._task == "regression":
+        if told:
+            raise ValueError("--classes is for classification")
+        return None
+    if not told:
+        return None
+    labels = told.split(",")
+    if y.dtype.kind not in "biuf":
+        return np.unique(labels)
+    try:
+        return np.unique([float(label) for label in labels])
+    except ValueError:
+        raise ValueError("--classes must be numbers, as the labels are") from None

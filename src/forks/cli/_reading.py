@@ -1,0 +1,158 @@
+"""Options about the files that `forks run` and `forks predict` read, and the files themselves."""
+
+import glob
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from forks.cli._app import count_option, text_option
+
+FILE = typer.Argument(
+    metavar="FILE...",
+    help="Files, folders or patterns, one stream: {endings}. Others are looked into. Text may be "
+    "compressed. - for stdin.",
+)
+FORMAT = typer.Option(
+    metavar="FORMAT",
+    help="{formats}. [default: by name or contents]",
+    autocompletion=lambda incomplete: _starting(_formats(), incomplete),
+)
+
+
+def _formats() -> list[str]:
+    from forks.streams.formats import FORMATS
+
+    return list(FORMATS)
+
+
+def _starting(words: list[str], incomplete: str) -> list[str]:
+    return [word for word in words if word.lower().startswith(incomplete.lower())]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """Options about how files are written."""
+
+    format: Annotated[str | None, FORMAT] = None
+    na: Annotated[
+        list[str],
+        text_option("WORD", "A missing value, beside NA, NaN, null, None, ?; again for more."),
+    ] = ()  # type: ignore[assignment]
+    delimiter: Annotated[
+        str | None,
+        text_option("CHAR", "Between cells: a character, tab or space. [default: found]"),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="Does the first row have names? [default: found]"
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None, text_option("CHAR", "Decimal point, . or a comma. [default: found]")
+    ] = None
+    encoding: Annotated[
+        str | None, text_option("NAME", "Of text: utf-8, latin-1, ... [default: found]")
+    ] = None
+    features: Annotated[
+        int | None, count_option("Width of LIBSVM rows; needed for those from stdin.")
+    ] = None
+    zero_based: Annotated[
+        bool | None,
+        typer.Option("--zero-based/--one-based", help="Indices of LIBSVM rows. [default: found]"),
+    ] = None
+    chunk: Annotated[int, count_option("Rows read at a time; the first are looked at.")] = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Options about columns; names may be patterns."""
+
+    label: Annotated[
+        str | None, text_option("COLUMN", "Column of the labels. [default: the last]")
+    ] = None
+    weights: Annotated[str | None, text_option("COLUMN", "Column of weights of rows.")] = None
+    drop: Annotated[
+        list[str], text_option("COLUMN", "Leave out a column, or a pattern such as 'id_*'.")
+    ] = ()  # type: ignore[assignment]
+    only: Annotated[list[str], text_option("COLUMN", "Use these columns alone.")] = ()  # type: ignore[assignment]
+    numeric: Annotated[list[str], text_option("COLUMN", "A column of numbers.")] = ()  # type: ignore[assignment]
+    categorical: Annotated[list[str], text_option("COLUMN", "A column of categories.")] = ()  # type: ignore[assignment]
+    time: Annotated[list[str], text_option("COLUMN", "A column of dates or times.")] = ()  # type: ignore[assignment]
+    text: Annotated[list[str], text_option("COLUMN", "A column of words.")] = ()  # type: ignore[assignment]
+    hash_bits: Annotated[
+        int, count_option("Words are hashed into 2^BITS features.", at_most=24)
+    ] = 8
+
+
+def given(options: Any, kind: type) -> list[str]:
+    """Return the options of a dataclass, one of the options' bases, that were given."""
+    found = []
+    for field in fields(kind):
+        default = () if field.default is MISSING else field.default
+        value = getattr(options, field.name)
+        if value != default and not (isinstance(value, list) and not value):
+            found.append(f"--{field.name.replace('_', '-')}")
+    return found
+
+
+def files_of(paths: list[str]) -> list[str]:
+    """Return the files that arguments name: files, all files of a folder, or those of a pattern."""
+    from forks.streams import StreamError
+
+    found: list[str] = []
+    for path in paths:
+        if path == "-" or (Path(path).exists() and not Path(path).is_dir()):
+            found.append(path)
+        elif Path(path).is_dir():
+            inside = sorted(
+                str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] != "."
+            )
+            if not inside:
+                raise StreamError(f"the folder {path} has no files")
+            found += inside
+        else:
+            matched = sorted(p for p in glob.glob(path, recursive=True) if Path(p).is_file())
+            if not matched:
+                raise FileNotFoundError(f"there is no file {path}")
+            found += matched
+    return found
+
+
+def input_file(options: Any, known: Any, width: int | None = None) -> Any:
+    """Return the files of a command, to be read like earlier ones if these are `known`."""
+    from forks.streams.dialects import Dialect
+    from forks.streams.hashed import HashedFile, HashedInput
+    from forks.streams.tables import InputFile, Told
+
+    paths = files_of(options.paths)
+    if isinstance(known, HashedInput):
+        if len(paths) > 1:
+            raise ValueError("a model of an earlier version reads one file at a time")
+        return HashedFile(paths[0], known, format=options.format, chunk=options.chunk)
+    names = [name for name in Told.__dataclass_fields__ if hasattr(options, name)]
+    return InputFile(
+        paths,
+        known=known,
+        told=Told(**{name: getattr(options, name) for name in names}),
+        format=options.format,
+        dialect=Dialect(options.delimiter, options.header, options.decimal),
+        encoding=_encoding(options.encoding),
+        na=tuple(options.na),
+        features=options.features or width,
+        zero_based=options.zero_based,
+        chunk=options.chunk,
+    )
+
+
+def _encoding(name: str | None) -> str | None:
+    import codecs
+
+    if name is not None:
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            raise ValueError(f"--encoding: there is no encoding {name!r}") from None
+    return name

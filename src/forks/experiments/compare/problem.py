@@ -1,0 +1,82 @@
+"""Rows, labels and task of a data set, or of any file that `forks run` takes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from forks.datasets import describe, load, names, published_orders
+from forks.evaluate.rows import labelled_of, labels_among
+from forks.features import TableEncoder
+from forks.streams import StreamError
+from forks.streams.columns import RawTable
+from forks.streams.tables import InputFile, Told
+
+REGRESSION, CLASSIFICATION = "regression", "classification"
+
+
+class Problem(NamedTuple):
+    """Rows and labels; joblib shares large arrays between processes."""
+
+    name: str
+    X: Any
+    y: np.ndarray
+    task: str
+    orders: Any  # the published ones
+    time_order: bool  # is the order of the rows known to be that of time?
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        return None if self.task == REGRESSION else np.unique(self.y)
+
+
+def read_problem(
+    data: str, label: str | None, task: str | None, task_of: Callable[[np.ndarray], str]
+) -> Problem:
+    """Read a data set by its name, or a file; `task_of` guesses the task by the labels."""
+    if data in names(None):
+        if label is not None:
+            raise ValueError(f"--label is for files, and {data} is a data set")
+        entry = describe(data)
+        X, y = load(data)
+        of_entry = None if entry.task == "either" else entry.task
+        orders, in_time = published_orders(data), entry.time_order
+    else:
+        X, y = _read_file(data, label)
+        of_entry, orders, in_time = None, published_orders(data), False
+    task = task or of_entry or task_of(y)
+    if task == REGRESSION:
+        if y.dtype.kind not in "biuf":
+            raise StreamError(f"{data}: the labels are text, and regression needs numbers")
+        y = y.astype(np.float64)
+    elif len(np.unique(y)) < 2:
+        first = f"{y[0]:g}" if y.dtype.kind in "biuf" else str(y[0])
+        raise ValueError(f"{data}: labels must be of two classes or more, got one: {first}")
+    return Problem(data, X, y, task, orders, in_time)
+
+
+def _read_file(data: str, label: str | None) -> tuple[Any, np.ndarray]:
+    """Return the rows and labels of a file, read as by `forks run`."""
+    if not Path(data).is_file():
+        known = [name for name in names(None) if describe(name).read is not None]
+        raise FileNotFoundError(
+            f"{data!r} is neither a file nor one of the data sets {', '.join(known)}"
+        )
+    with InputFile(data, told=Told(label=label)) as file:
+        chunks = list(file.chunks())
+    if not chunks:
+        raise StreamError(f"{data} has no rows")
+    parts, labels = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks]
+    y = np.concatenate(labels)
+    known = labelled_of(y)
+    some: Any = slice(None) if known is None else known
+    return _rows(parts, file.kinds)[some], labels_among(y, known)
+
+
+def _rows(parts: list[Any], kinds: dict[str, str]) -> Any:
+    """Return all rows as numbers; a table is encoded without its labels, whatever their order."""
+    if isinstance(parts[0], RawTable):
+        return TableEncoder(kinds=kinds).fit_transform(RawTable.joined(parts))
+    return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)

@@ -1,0 +1,116 @@
+"""Runs of a comparison: one contestant on one order of the rows, played in a process of a pool."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich.console import Console
+
+from forks.evaluate.player import Player
+from forks.experiments.compare.contestants import Contestant, Field
+from forks.experiments.compare.problem import Problem
+from forks.experiments.compare.scaling import scaled_online
+from forks.experiments.report import with_progress
+from forks.kernels import Gaussian
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One contestant on one order, or the reason why there is no result."""
+
+    method: str
+    permutation: int
+    mistakes: float = float("nan")  # share of all rounds
+    error: float = float("nan")  # root mean squared, of a regression
+    rows_per_second: float = float("nan")
+    stored_points: int | None = 0
+    state_bytes: int | None = 0
+    figures: dict[str, float] = field(default_factory=dict)
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    data: str
+    task: str
+    order: str  # "shuffled" or "file"
+    scale: bool
+    budget: int
+    bandwidth: float
+    n_rows: int
+    n_permutations: int
+    seed: int
+    batch: int
+
+    def field_of(self, problem: Problem) -> Field:
+        """Return what contestants are told."""
+        kernel = Gaussian(self.bandwidth)
+        return Field(self.task, _labels(problem)[1], kernel, self.budget, self.n_rows)
+
+
+def played(
+    plan: Comparison,
+    problem: Problem,
+    contestants: Sequence[Contestant],
+    jobs: int,
+    console: Console,
+) -> Iterator[Run]:
+    """Play all runs, and yield them as they end, under a progress bar."""
+    # One order of every contestant first: what one process compiles, the others load.
+    tasks = [(c, i) for i in range(plan.n_permutations) for c in contestants]
+    pool = Parallel(n_jobs=min(jobs, len(tasks)), return_as="generator_unordered")
+    runs = pool(delayed(_play)(plan, problem, *task) for task in tasks)
+    first = "compiling, if this is the first time"
+    return with_progress(runs, len(tasks), console, lambda run: run.method, first)
+
+
+def _labels(problem: Problem) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return labels and classes that every library takes: two classes are False and True."""
+    classes = problem.classes
+    if classes is None:
+        return problem.y, None
+    codes = np.searchsorted(classes, problem.y)
+    return (codes == 1, np.array([False, True])) if len(classes) == 2 else (problem.y, classes)
+
+
+def order_of(plan: Comparison, problem: Problem, permutation: int) -> Any:
+    """Return the order of the rows: as they are, published, or drawn."""
+    if plan.order == "file":
+        return slice(plan.n_rows)
+    if permutation < len(problem.orders):
+        order = problem.orders[permutation]
+    else:
+        order = np.random.default_rng([plan.seed, permutation]).permutation(len(problem.y))
+    return order[: plan.n_rows]
+
+
+def _play(plan: Comparison, problem: Problem, contestant: Contestant, permutation: int) -> Run:
+    """Play one contestant on one order; a failure becomes its result."""
+    run = Run(method=contestant.name, permutation=permutation)
+    try:
+        order = order_of(plan, problem, permutation)
+        X, y = problem.X[order], _labels(problem)[0][order]
+        X = scaled_online(X) if plan.scale else X
+        player = contestant.player(plan.field_of(problem), plan.seed + permutation)
+        _pass(player, X, y, plan.batch if contestant.batch else len(y))
+    except Exception as error:
+        return replace(run, failure=f"{type(error).__name__}: {error}")
+    at = player.checkpoint()
+    return replace(
+        run,
+        mistakes=at.mistake_rate,
+        error=float(np.sqrt(at.squared_error)),
+        rows_per_second=at.rounds_per_second,
+        stored_points=at.stored_points,
+        state_bytes=at.state_bytes,
+        figures=dict(at.figures),
+    )
+
+
+def _pass(player: Player, X: Any, y: np.ndarray, batch: int) -> None:
+    for start in range(0, len(y), batch):
+        player.play(X[start : start + batch], y[start : start + batch])

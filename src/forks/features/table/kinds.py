@@ -1,0 +1,95 @@
+"""What a column holds, found from its first rows.
+
+====================  ===========================================================================
+number                numbers, or text that is numbers; booleans are 0 and 1
+time                  dates and times, or text such as 2013-03-01, 2013/03/01 or 2013-03-01T05:00Z
+category              other text
+text                  text of more than 32 values, of three words or more on average
+constant              one value, or none, in 100 rows or more
+identifier            whole numbers that go up by 1 from row to row, in 100 rows or more; or text
+                      that is another in 99 of 100 rows, of 200 or more
+====================  ===========================================================================
+
+A column can be told to be of one of these kinds, or of the kind "dropped". Identifiers are left
+out, like dropped columns.
+"""
+
+import datetime
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.features.table.cells import CellError, floats_of, is_missing, key_of
+
+KINDS = ("number", "category", "time", "text", "constant", "identifier", "dropped")
+LEFT_OUT = ("identifier", "dropped")
+SURE = 100  # rows from which on it can be said that a column is constant, or numbers its rows
+_MANY, _UNIQUE = 200, 0.99  # texts, and the share of different ones, of an identifier
+_WORDS, _TEXTS = 3.0, 32  # mean number of words of text, and values of a category of words
+_LIKE_A_DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)")
+
+
+class Column(NamedTuple):
+    """A column of a table, and what it was taken for.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : str
+        One of `KINDS`.
+    why : str
+        What of the first rows speaks for the kind; "told" if it was given.
+    """
+
+    name: str
+    kind: str
+    why: str
+
+
+def find_kind(name: str, cells: np.ndarray) -> Column:
+    """Return what a column is taken for, by its first cells."""
+    if cells.dtype.kind in "Mm":
+        return Column(name, "time", "dates and times")
+    if cells.dtype.kind in "biuf":
+        return _of_numbers(name, cells.astype(np.float64))
+    present = [cell for cell in cells.tolist() if not is_missing(cell)]
+    if not present:
+        return Column(name, "constant", "no value") if len(cells) >= SURE else _number(name)
+    if all(isinstance(cell, datetime.date | np.datetime64) for cell in present):
+        return Column(name, "time", "dates and times")
+    try:
+        return _of_numbers(name, floats_of(name, cells))
+    except CellError:
+        return _of_texts(name, [key_of(cell) for cell in present], len(cells))
+
+
+def _number(name: str) -> Column:
+    return Column(name, "number", "numbers")
+
+
+def _of_numbers(name: str, values: Any) -> Column:
+    present = values[~np.isnan(values)]
+    if len(values) < SURE:
+        return _number(name)
+    if len(present) == 0:
+        return Column(name, "constant", "no value")
+    if len(present) == len(values) and np.all(np.diff(values) == 1.0):
+        return Column(name, "identifier", "row numbers")
+    if len(present) == len(values) and present.min() == present.max():
+        return Column(name, "constant", f"always {key_of(present[0])}")
+    return _number(name)
+
+
+def _of_texts(name: str, texts: list[str], n: int) -> Column:
+    distinct = len(set(texts))
+    if all(map(_LIKE_A_DATE.match, texts)):
+        return Column(name, "time", "dates and times")
+    if n >= SURE and distinct == 1 and len(texts) == n:
+        return Column(name, "constant", f"always {texts[0][:40]!r}")
+    if distinct > _TEXTS and sum(len(text.split()) for text in texts) >= _WORDS * len(texts):
+        return Column(name, "text", "many words")
+    if len(texts) >= _MANY and distinct >= _UNIQUE * len(texts):
+        return Column(name, "identifier", "nearly each text is another")
+    return Column(name, "category", f"{distinct:,} values")

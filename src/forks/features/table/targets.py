@@ -1,0 +1,73 @@
+"""Labels as targets: the numbers whose means are taken for each value of a category.
+
+The target of a regression is the number itself. Of two classes it is whether the label is the
+second one; of more there is one target for each of the first eight.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from forks.engine import Matrix
+from forks.features.table.cells import floats_of, key_of
+
+MOST_CLASSES = 8
+
+
+@dataclass
+class Targets:
+    """How labels become targets."""
+
+    task: str  # "classification" or "regression"
+    n: int
+    classes: list[str]  # of each target, or of those to which one has been given so far
+
+    @classmethod
+    def of_first(cls, task: str, y: Any) -> "Targets":
+        """Return the targets that the first labels call for; there may be none."""
+        if task == "regression":
+            return cls(task, 1, [])
+        classes = [] if y is None else sorted({key_of(label) for label in y.tolist()} - {""})
+        if len(classes) == 2:
+            return cls(task, 1, classes[1:])
+        return cls(task, MOST_CLASSES if len(classes) < 2 else len(classes[:MOST_CLASSES]), classes)
+
+    def __post_init__(self) -> None:
+        self.classes = self.classes[: self.n]
+
+    def names(self) -> list[str]:
+        """Return what the targets are called."""
+        if self.task == "regression":
+            return ["mean"]
+        unknown = [f"class {k + 1}" for k in range(len(self.classes), self.n)]
+        return [f"share of {name}" for name in [*self.classes, *unknown]]
+
+    def read(self, y: Any) -> Any:
+        """Return labels, checked: numbers or texts."""
+        if y is None:
+            return None
+        if self.task == "regression":
+            return floats_of("y", y)
+        return [key_of(label) for label in y.tolist()]
+
+    def of(self, labels: Any, n_rows: int) -> Matrix:
+        """Return the targets of labels that were read, NaN for rows without one.
+
+        New classes get a target each as long as there are some.
+        """
+        targets = np.full((n_rows, self.n), np.nan)
+        if labels is None:
+            return targets
+        if self.task == "regression":
+            targets[:, 0] = labels
+            return targets
+        for label in dict.fromkeys(labels):
+            if label and label not in self.classes and len(self.classes) < self.n:
+                self.classes.append(label)
+        place = {label: k for k, label in enumerate(self.classes)}
+        codes = np.array([place.get(label, -1) if label else -2 for label in labels])
+        targets[codes != -2] = 0.0
+        shown = np.flatnonzero(codes >= 0)
+        targets[shown, codes[shown]] = 1.0
+        return targets

@@ -1,0 +1,111 @@
+"""Columns of dates and times: where in the day, the week and the year, and years since the first.
+
+Parts that come again are points on a circle, a sine and a cosine. A missing time is that of the
+last row which had one, in the part that grows, and the middle of the circles.
+"""
+
+import datetime
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from forks.engine import Matrix, Vector
+from forks.features.table.cells import Memo, floats_of, is_missing
+
+DAY, YEAR = 86_400.0, 365.2425 * 86_400.0
+_CIRCLES = {"hour": DAY, "weekday": 7.0 * DAY, "season": YEAR}
+_THURSDAY = 3.0 * DAY  # after Monday: the day of 1970-01-01
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def seconds_of(cell: Any) -> float:
+    """Return the seconds of a time since 1970, NaN for a missing one; UTC unless it says more."""
+    if is_missing(cell):
+        return math.nan
+    if isinstance(cell, str):
+        text = cell.strip().replace("/", "-")
+        day, _, rest = text.partition("T" if "T" in text else " ")
+        parts = [part.zfill(2) for part in day.split("-")]
+        cell = datetime.datetime.fromisoformat("-".join(parts) + (f"T{rest}" if rest else ""))
+    if isinstance(cell, datetime.datetime):
+        aware = cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)
+        return (aware - _EPOCH).total_seconds()
+    if isinstance(cell, datetime.date):
+        return (cell - _EPOCH.date()).total_seconds()
+    if isinstance(cell, np.datetime64):
+        return float(cell.astype("datetime64[us]").astype(np.int64)) / 1e6
+    raise ValueError
+
+
+def has_hours(seconds: Vector) -> bool:
+    """Return whether times differ within days."""
+    return bool(np.any(np.nan_to_num(seconds) % DAY != 0.0))
+
+
+@dataclass
+class Time:
+    """One column of times."""
+
+    name: str
+    origin: float  # seconds: the first time
+    hours: bool  # whether the hour counts
+    last: float  # seconds: of the last row that had a time
+    _memo: Memo[float] = field(default_factory=lambda: Memo(seconds_of), repr=False, compare=False)
+
+    @classmethod
+    def of_first(cls, name: str, cells: np.ndarray) -> "Time":
+        """Return the layout that the first cells call for."""
+        made = cls(name, 0.0, True, 0.0)
+        seconds = made.read(cells)
+        present = seconds[~np.isnan(seconds)]
+        origin = float(present[0]) if len(present) else 0.0
+        return cls(name, origin, has_hours(present), origin)
+
+    @property
+    def width(self) -> int:
+        """How many features it becomes."""
+        return 2 * len(self._circles()) + 1
+
+    def _circles(self) -> list[str]:
+        return [part for part in _CIRCLES if self.hours or part != "hour"]
+
+    def names(self) -> list[str]:
+        """Return the names of the features."""
+        parts = self._circles()
+        waves = [f"{self.name} {part} {wave}" for part in parts for wave in ("sin", "cos")]
+        return [*waves, f"{self.name} years"]
+
+    def read(self, cells: np.ndarray) -> Vector:
+        """Return the seconds of cells since 1970, NaN for missing ones.
+
+        Numbers are seconds.
+        """
+        if cells.dtype.kind == "M":
+            whole = cells.astype("datetime64[us]").astype(np.int64)
+            return np.where(np.isnat(cells), np.nan, whole / 1e6)
+        if cells.dtype.kind in "biuf":
+            return floats_of(self.name, cells)
+        return np.array(self._memo.each(self.name, cells), dtype=np.float64)
+
+    def write(self, seconds: Vector, learn: bool, out: Matrix) -> None:
+        """Write the features of rows to `out`, and learn the last time if asked to."""
+        gaps = np.isnan(seconds)
+        if gaps.any():
+            seconds = np.where(gaps, self._last_before(seconds, gaps, learn), seconds)
+        for k, part in enumerate(self._circles()):
+            since = seconds + _THURSDAY if part == "weekday" else seconds
+            angle = 2.0 * np.pi * (since % _CIRCLES[part]) / _CIRCLES[part]
+            out[:, 2 * k] = np.where(gaps, 0.0, np.sin(angle))
+            out[:, 2 * k + 1] = np.where(gaps, 0.0, np.cos(angle))
+        out[:, -1] = (seconds - self.origin) / YEAR
+        if learn and len(seconds):
+            self.last = float(seconds[-1])
+
+    def _last_before(self, seconds: Vector, gaps: Any, learn: bool) -> Any:
+        """Return the last time before each row: of rows that are learned, or were."""
+        if not learn:
+            return self.last
+        last = np.maximum.accumulate(np.where(gaps, -1, np.arange(len(seconds))))
+        return np.where(last < 0, self.last, seconds[last])

@@ -1,0 +1,123 @@
+"""Raw columns of any format, as numbers or as text."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.streams.files import as_number
+from forks.streams.formats import Categories
+from forks.streams.formats._cells import Cells, Numbers
+from forks.streams.words import Words
+
+
+class TextColumn(NamedTuple):
+    """A column of a text table, read when asked for."""
+
+    cells: Cells
+    number: int  # of the column
+    categories: bool = False
+
+    def __len__(self) -> int:
+        return self.cells.n_rows
+
+    def numbers(self, words: Words) -> Numbers:
+        """Return it as numbers."""
+        return self.cells.numbers(self.number, words)
+
+    def objects(self, words: Words) -> np.ndarray:
+        """Return it as text, None where it is missing."""
+        return self.cells.objects(self.number, words)
+
+    def shown(self, row: int) -> str:
+        """Return a cell for an error."""
+        return self.cells.text(row, self.number)
+
+
+class ArrayColumn:
+    """A column that is an array: of numbers, times, or Python's values."""
+
+    def __init__(self, array: Any) -> None:
+        self.categories = isinstance(array, Categories)
+        array = np.asarray(array)
+        self.array = array.astype(str).astype(object) if array.dtype.kind == "b" else array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def numbers(self, words: Words) -> Numbers:
+        """Return it as numbers; times are none."""
+        array = self.array
+        if array.dtype.kind in "biuf":
+            values = array.astype(np.float64)
+            missing = np.isnan(values)
+            return Numbers(values, missing, np.flatnonzero(np.isinf(values)))
+        if array.dtype.kind in "Mm":
+            gaps = np.isnat(array)
+            return Numbers(np.full(len(array), math.nan), gaps, np.flatnonzero(~gaps))
+        texts = self.objects(words)
+        missing = np.array([text is None for text in texts], bool)
+        values = np.array([math.nan if text is None else as_number(text) for text in texts], float)
+        return Numbers(values, missing, np.flatnonzero(~missing & ~np.isfinite(values)))
+
+    def objects(self, words: Words) -> np.ndarray:
+        """Return it as text, None where it is missing; times stay times."""
+        array = self.array
+        if array.dtype.kind in "Mm":
+            return array
+        found = np.empty(len(array), object)
+        found[:] = [_text(value, words) for value in array.tolist()]
+        return found
+
+    def shown(self, row: int) -> str:
+        """Return a cell for an error."""
+        return str(self.array[row])
+
+
+Column = TextColumn | ArrayColumn
+
+
+class RawTable(Mapping[str, np.ndarray]):
+    """Some rows of a table: columns of one length, to be encoded."""
+
+    def __init__(self, columns: dict[str, Any], n_rows: int) -> None:
+        self._columns = columns
+        self.shape = n_rows, len(columns)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        array: np.ndarray = self._columns[name]
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def part(self, start: int, stop: int) -> "RawTable":
+        """Return the rows from `start` to `stop`, that one left out."""
+        stop = min(stop, self.shape[0])
+        return RawTable({k: v[start:stop] for k, v in self._columns.items()}, stop - start)
+
+    def taken(self, order: np.ndarray) -> "RawTable":
+        """Return some rows in some order."""
+        return RawTable({k: v[order] for k, v in self._columns.items()}, len(order))
+
+    @staticmethod
+    def joined(parts: list["RawTable"]) -> "RawTable":
+        """Return the rows of several tables, which have the columns of the first."""
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return RawTable(columns, sum(part.shape[0] for part in parts))
+
+
+def _text(value: Any, words: Words) -> str | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return None if text in words else text

@@ -1,0 +1,41 @@
+"""Words that stand for missing values."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from forks.features.table import MISSING_WORDS
+
+_SPELLINGS = (str.lower, str.upper, str.capitalize)
+_MORE = ("NaN", "NaT")
+
+
+class Words:
+    """What means a missing value: empty cells, the usual words in any case, and those told.
+
+    Parameters
+    ----------
+    told : sequence of str
+        Further words, as they are spelled.
+    usual : bool
+        Whether `forks.features.table.MISSING_WORDS` count; empty cells always do.
+    """
+
+    def __init__(self, told: Sequence[str] = (), usual: bool = True) -> None:
+        self.told = frozenset(word.strip() for word in told)
+        self.usual = frozenset(MISSING_WORDS if usual else ("",))
+        spelled = dict.fromkeys(spell(word) for word in MISSING_WORDS for spell in _SPELLINGS)
+        known = [*self.told, *(spelled if usual else ()), *(_MORE if usual else ())]
+        raw = [word.encode() for word in known if word]
+        self.data = np.frombuffer(b"".join(raw) or b" ", np.uint8)  # for compiled code
+        self.stops = np.cumsum([len(word) for word in raw], dtype=np.int64)
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.told or text.lower() in self.usual
+
+    def but(self, more: Iterable[str]) -> "Words":
+        """Return these words and some more."""
+        return Words([*self.told, *more], usual=len(self.usual) > 1)
+
+
+NO_WORDS = Words(usual=False)
