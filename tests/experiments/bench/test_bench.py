@@ -153,6 +153,7 @@ def test_every_file_of_a_part_is_listed():
         ("bench", "forks bench"),
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
+        ("literature", "forks bench --only literature"),
         ("stationary", "forks bench --only stationary"),
     ],
 )
