@@ -1,9 +1,14 @@
 """Bare learners and River's models play as estimators do."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
 
 from estimators.small_streams import labelled, valued
 from forks.engine import Engine
@@ -132,3 +137,33 @@ def test_the_clock_counts_what_is_asked_for_only():
 def test_the_warm_up_comes_once_for_each_kind():
     warm_up(RBP(budget=7), sparse=False, late=False)
     assert warm_up(RBP(budget=70), sparse=False, late=False) == 0.0
+
+
+def test_models_of_others_have_probabilities_off_the_clock():
+    river = pytest.importorskip("river.linear_model")
+    last = {}
+    for name, y in (("bool", LABELS == 1), ("signs", Y)):
+        (last[name],) = prequential(river.LogisticRegression(), [(X, y)])
+    p, model = [], river.LogisticRegression()
+    for x, label in zip(X.tolist(), (LABELS == 1).tolist(), strict=True):
+        row = {f"x{j}": value for j, value in enumerate(x)}
+        p.append(model.predict_proba_one(row).get(True, 0.5))
+        model.learn_one(row, label)
+    assert last["bool"].figures["log_loss"] == pytest.approx(log_loss(LABELS == 1, p))
+    assert np.isnan(last["signs"].figures["log_loss"])  # River speaks of False and True
+    models = {"NB": GaussianNB(), "SGD": SGDClassifier(random_state=0)}
+    last = {at.model: at for at in prequential(models, chunks(Y, 10), every=ROWS)}
+    assert 0.0 < last["NB"].figures["brier_score"] < 1.0
+    assert 0.5 < last["NB"].figures["auc"] <= 1.0
+    assert np.isnan(last["SGD"].figures["brier_score"])
+    assert 0.0 < last["SGD"].figures["auc"] <= 1.0  # of its scores
+
+
+def test_a_clock_can_be_paused():
+    clock = Clock()
+    with clock.running():
+        begun = time.process_time()
+        with clock.paused():
+            while time.process_time() < begun + 0.05:
+                pass
+    assert clock.seconds < 0.04

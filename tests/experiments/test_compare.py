@@ -19,6 +19,7 @@ from forks.experiments.compare import run_compare
 from forks.experiments.compare.scaling import scaled_online
 from forks.kernels import Gaussian
 from forks.learners.catalogue import CATALOGUE, Setting, find
+from forks.streams import changing
 
 FEW = ["RBP", "FORKS as published"]
 
@@ -271,6 +272,18 @@ def test_models_of_river_play_the_same_rows(n_classes, tmp_path):
     assert "kappa-temporal" in text
     (last,) = [line for line in text.splitlines() if line.startswith("(last label)")]
     assert f"{100 * repeats:.2f}" in last
+
+
+def test_a_generated_stream_is_played_in_its_order(tmp_path):
+    options = ["--method", "FOGD", "--rows", "600", "--seed", "2", "--jobs", "1"]
+    output = tmp_path / "runs.json"
+    result = CliRunner().invoke(main, ["compare", "rotation", *options, "--output", str(output)])
+    assert result.exit_code == 0, result.output
+    told = json.loads(output.read_text())
+    assert (told["order"], told["n_rows"]) == ("file", 600)
+    _, y = changing("rotation", 600, 2)
+    repeats = np.append([True], y[1:] != y[:-1]).mean()
+    assert told["runs"][0]["figures"]["last_label_mistake_rate"] == repeats
 
 
 def test_labels_of_text_are_classes(tmp_path):

@@ -20,7 +20,9 @@ class Options:
     data: Annotated[
         str,
         typer.Argument(
-            metavar="DATA", help="Name of a data set, or a file of any kind that `forks run` takes."
+            metavar="DATA",
+            help="Name of a data set or of a generated stream (abrupt, rotation, ...), or a file "
+            "of any kind that `forks run` takes.",
         ),
     ]
     methods: Annotated[

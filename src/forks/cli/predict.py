@@ -1,5 +1,6 @@
 """`forks predict`."""
 
+import math
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def predict(options: Options) -> None:
     figures = _figures(measures) if labelled else {}
     if "accuracy" in figures:
         text += f", {1.0 - figures['accuracy']:.2%} of {labelled:,} labels missed"
-    elif figures:  # of a regressor
+    elif figures.get("root_mean_squared_error") is not None:
         text += f", root mean squared error {figures['root_mean_squared_error']:.4g}"
     typer.echo(text, err=True)
 
@@ -66,7 +67,7 @@ def _figures(measures: Any) -> dict[str, Any]:
     """Return the figures over all rows; the order of rows to predict means nothing."""
     ordered = ("recent_", "last_", "kappa_temporal")
     figures = {k: v for k, v in measures.figures().items() if not k.startswith(ordered)}
-    return {name: value if value == value else None for name, value in figures.items()}
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 def _predict(options: Options) -> tuple[int, int, Any]:

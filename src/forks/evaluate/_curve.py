@@ -31,8 +31,10 @@ class Curve:
             self.step *= 2
         rows = np.arange(before // self.step + 1, end // self.step + 1) * self.step
         stops = rows - before + len(kept)
-        recent = [joined[max(0, stop - self.recent.size) : stop].mean() for stop in stops]
-        new = np.column_stack([rows, totals[rows - before] / rows, np.array(recent, float)])
+        starts = np.maximum(stops - self.recent.size, 0)
+        sums = [np.add.reduce(joined[a:b]) for a, b in zip(starts, stops, strict=True)]
+        recent = np.array(sums, float) / (stops - starts)
+        new = np.column_stack([rows, totals[rows - before] / rows, recent])
         old = self.points[self.points[:, 0] % self.step == 0]
         self.points = np.concatenate([old, new])
         self.rows, self.total = end, float(totals[-1])
@@ -42,7 +44,8 @@ class Curve:
         """Return the points, that of the last row included, (n_points, 3)."""
         if self.rows == 0 or self.rows % self.step == 0:
             return self.points
-        last = [float(self.rows), self.total / self.rows, self.recent.mean()]
+        recent = float(np.add.reduce(self.recent.values)) / len(self.recent.values)
+        last = [float(self.rows), self.total / self.rows, recent]
         return np.concatenate([self.points, [last]])
 
     def arrays(self) -> dict[str, np.ndarray]:

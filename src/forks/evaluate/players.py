@@ -375,6 +375,9 @@ class RiverPlayer(Player):
         if not self.classifies or None in self._shares:
             return None
         classes = self.classes.tolist()
+        booleans = {False, True}  # what River's models for two classes take all labels for
+        if set(classes) != booleans and any(row.keys() == booleans for row in self._shares):
+            return None
         table = np.array([[float(row.get(c, 0.0)) for c in classes] for row in self._shares])
         return np.where(table.sum(axis=1, keepdims=True) > 0.0, table, 1.0 / len(classes))
 

@@ -55,6 +55,7 @@ TINY = {
     "tisvd_time": {"sizes": (60, 120), "full_up_to": 60, "repeats": 1},
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
+    "literature": {"rows": 200, "efforts": ("fast",)},
 }
 NEED_DATA = {"classifier", "counts", "faithful", "methods", "regression"}
 
@@ -152,6 +153,7 @@ def test_every_file_of_a_part_is_listed():
         ("bench", "forks bench"),
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
+        ("literature", "forks bench --only literature"),
         ("stationary", "forks bench --only stationary"),
     ],
 )

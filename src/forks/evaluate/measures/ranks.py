@@ -89,10 +89,12 @@ class Ranks:
         }  # fmt: skip
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything counted so far, for `restore`."""
+        """Return everything counted so far, for `restore`: of the bins, those with rows."""
+        bins = np.flatnonzero(self.histograms)
         return {
             "ranks": np.array([self.n_classes, self.of_probabilities], np.int64),
-            "histograms": self.histograms,
+            "bins": bins,
+            "bin_counts": self.histograms.ravel()[bins],
             "ranked_labels": self.labels.values,
             "ranked": self.ranked.values,
         }
@@ -101,7 +103,8 @@ class Ranks:
         """Go on counting from what `arrays` returned."""
         self.n_classes, of_probabilities = arrays["ranks"].tolist()
         self.of_probabilities = bool(of_probabilities)
-        self.histograms = arrays["histograms"]
+        self.histograms = np.zeros((self._columns, 2, _BINS), np.int64)
+        self.histograms.ravel()[arrays["bins"]] = arrays["bin_counts"]
         self.labels.values, self.ranked.values = arrays["ranked_labels"], arrays["ranked"]
 
 

@@ -28,4 +28,5 @@ PARTS = (
     "tisvd_accuracy",
     "tisvd_time",
 )
-LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "stationary")  # only if named
+# Only if named:
+LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "literature", "stationary")

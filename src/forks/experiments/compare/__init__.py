@@ -18,19 +18,21 @@ from rich.console import Console
 
 from forks.estimators.first_rows import median_distance
 from forks.experiments.compare.contestants import chosen
-from forks.experiments.compare.problem import CLASSIFICATION, read_problem
+from forks.experiments.compare.problem import CLASSIFICATION, made_up_problem, read_problem
 from forks.experiments.compare.runs import Comparison, Run, played
 from forks.experiments.compare.scaling import scaled_at_once
 from forks.experiments.compare.table import show
 from forks.experiments.report import plain_console
 from forks.files import write_atomically
 from forks.kernels import Gaussian, check_kernel
+from forks.streams import CHANGING
 
 __all__ = ["Run", "run_compare"]
 
 _SMALL = 10_000  # rows up to which the paper's budget is 50
 _MEDIAN_ROWS = 500
 _PERMUTATIONS = 20
+_MADE_UP_ROWS = 30_000
 
 
 def run_compare(
@@ -58,7 +60,10 @@ def run_compare(
     `task_of` guesses the task by the labels, where neither the user nor the data set tells it.
     Where permutations are published, the first ones are those; the seed makes the others.
     """
-    problem = read_problem(data, label, task, task_of)
+    if data in CHANGING:
+        problem = made_up_problem(data, rows or _MADE_UP_ROWS, seed)
+    else:
+        problem = read_problem(data, label, task, task_of)
     contestants = chosen(methods, models, problem.task)
     order = order or ("file" if problem.time_order else "shuffled")
     if order == "file" and n_permutations not in (None, 1):

@@ -10,7 +10,7 @@ from scipy import sparse
 from forks.datasets import describe, load, names, published_orders
 from forks.evaluate.rows import labelled_of, labels_among
 from forks.features import TableEncoder
-from forks.streams import StreamError
+from forks.streams import CHANGING, StreamError, changing
 from forks.streams.columns import RawTable
 from forks.streams.tables import InputFile, Told
 
@@ -30,6 +30,12 @@ class Problem(NamedTuple):
     @property
     def classes(self) -> np.ndarray | None:
         return None if self.task == REGRESSION else np.unique(self.y)
+
+
+def made_up_problem(name: str, n_rows: int, seed: int) -> Problem:
+    """Return a generated stream that changes, in its own order."""
+    X, y = changing(name, n_rows, seed)
+    return Problem(name, X, y, CLASSIFICATION, np.empty((0, 0), np.int64), True)
 
 
 def read_problem(
@@ -62,7 +68,8 @@ def _read_file(data: str, label: str | None) -> tuple[Any, np.ndarray]:
     if not Path(data).is_file():
         known = [name for name in names(None) if describe(name).read is not None]
         raise FileNotFoundError(
-            f"{data!r} is neither a file nor one of the data sets {', '.join(known)}"
+            f"{data!r} is neither a file nor one of the data sets {', '.join(known)}, nor one of "
+            f"the generated streams {', '.join(CHANGING)}"
         )
     with InputFile(data, told=Told(label=label)) as file:
         chunks = list(file.chunks())
