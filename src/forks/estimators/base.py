@@ -47,8 +47,8 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
     )
     random_state: Any
 
-    def _configured(self) -> Configured:
-        """Return the learner, and what of it is set from the first rows."""
+    def _configured(self, X: Any = None) -> Configured:
+        """Return the learner for rows like X, and what of it is set from the first rows."""
         raise NotImplementedError
 
     def _learner(self) -> Learner:
@@ -215,7 +215,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
 
     def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> tuple[Matrix, int]:
         """Make a new engine; return the targets of the first rows, and the seed."""
-        configured = self._configured()
+        configured = self._configured(X)
         n_outputs = self._start(y, classes, None if weights is None else weights > 0)
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

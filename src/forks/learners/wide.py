@@ -145,6 +145,7 @@ class Wide(Learner):
     hash_bits: int = 0
 
     multi_output = True
+    events_need_rows = False
     state_class = WideState
     work_class = WideWork
     rule_class = WideRule
@@ -288,7 +289,9 @@ def _step(rule, state, work, x, y, weight, out):
     weight = min(weight, _HEAVIEST)
     if new > 0:
         linear.find_places(state.seen, rule.hash_bits, most, x)
-        linear.score_lanes(state.diagonal, state.seen, rule.hash_bits, most, x, work.diagonal)
+        square, new = linear.score_lanes(
+            state.diagonal, state.seen, rule.hash_bits, most, x, work.diagonal
+        )
     if not rule.classifies:
         _count_targets(state, y)
     _observe(rule, state, work, y, out)
@@ -322,19 +325,15 @@ def _room_needed(state, most, new, n):
 
 @njit
 def _answer(rule, state, work, x, out):
-    """Write the answers of a row; return |z|^2 of its scaled form, and how many features are new."""
+    """Write the answers of a row; return |z|^2 when it is scaled, and how many features are new."""
     diagonal, landmarks, theta = state.diagonal, state.landmarks, state.newton.theta
     n_outputs = out.shape[0]
     most = _most_places(rule, n_outputs)
-    square, new = linear.score_lanes(
-        diagonal, state.seen, rule.hash_bits, most, x, work.diagonal
-    )
+    square, new = linear.score_lanes(diagonal, state.seen, rule.hash_bits, most, x, work.diagonal)
     m = landmarks.sizes[WIDTH]
     if m > 0:
         sizes = diagonal.sizes
-        kernels.write_psi(
-            landmarks, sizes, state.seen, rule.hash_bits, most, x, square, work.psi
-        )
+        kernels.write_psi(landmarks, sizes, state.seen, rule.hash_bits, most, x, square, work.psi)
     for o in range(n_outputs):
         s = work.blend.s[o]
         for lane in range(LANES):
@@ -427,9 +426,7 @@ def _learn(rule, state, work, x, y, weight, square, most):
         a = state.blend.weights[o]
         if not blending.learn_blend(rule.blend, a, P, s, u, work.z[o], target, weight):
             state.counts[MENDS] += 1
-    linear.learn_lanes(
-        state.diagonal, state.seen, rule.hash_bits, most, x, square, work.diagonal
-    )
+    linear.learn_lanes(state.diagonal, state.seen, rule.hash_bits, most, x, square, work.diagonal)
     if bend > 0.0:
         W = whole_blocks(m + 1)
         if not newtons.newton_step(

@@ -12,7 +12,8 @@ rows (`parts.start`), and then takes Newton steps (`parts.newton`).
 
 The entries are sorted by feature then, so that the products with all landmarks are made by going
 through the entries that a row has in common with some: |z - x|^2 = |z|^2 + |x|^2 - 2 z'x. Nothing
-is as long as the number of features.
+is as long as the number of features. Entries of a row that share a place, by hashing, add up in
+the products, and |x|^2 is the sum of their squares.
 """
 
 import math
@@ -21,7 +22,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from forks.engine import Counter, Limit, Matrix, Vector, finite, njit
+from forks.engine import Counter, Limit, Matrix, Vector, njit
 from forks.engine.blocks import LANES, exp_minus, load, splat, store, times
 from forks.engine.rows import entries, feature, value
 from forks.linalg import spd
