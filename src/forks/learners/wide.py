@@ -16,8 +16,8 @@ same. Nothing is as long as a row would be if it were dense.
 
 **Hashing.** With `hash_bits` features are hashed into 2^`hash_bits` first.
 
-**Regression.** Targets are brought to mean 0 and standard deviation 1, those of all rows so far.
-Slopes are clipped at `_LARGEST_SLOPE`, so that absurd targets do little harm.
+**Regression.** Targets are brought to mean 0 and standard deviation 1, those of all rows so far,
+and clipped at ten deviations, like slopes, so that absurd ones do little harm.
 
 **Overflow.** A step that would not be finite is left out, and counted as a mend.
 """
@@ -78,7 +78,7 @@ MORE_PLACES, MORE_ROOM, FIT = 1, 2, 3  # events
 _FIRST_PLACES, _FIRST_ROOM, _MOST_ROOM = 2**10, 2**10, 2**16
 _ALPHA = 0.1  # prior of the kernel part
 _HEAVIEST = 1e6  # weight of a row
-_LARGEST_SLOPE = 10.0  # of regression
+_FARTHEST = 10.0  # targets of regression, and slopes, in standard deviations
 
 
 class WideState(NamedTuple):
@@ -234,7 +234,7 @@ class Wide(Learner):
         rule = self._rule
         y = view.landmarks.targets
         if not rule.classifies:
-            y = np.clip(units.standardise(view.targets, y), -_LARGEST_SLOPE, _LARGEST_SLOPE)
+            y = np.clip(units.standardise(view.targets, y), -_FARTHEST, _FARTHEST)
         one_sided = rule.classifies and y.shape[1] == 1
         with np.errstate(over="ignore", invalid="ignore"):
             view.counts[MENDS] += not kernels.fit(
@@ -390,7 +390,7 @@ def _target(rule, state, y):
     """Return a target as the parts take it."""
     if rule.classifies:
         return y
-    return units.standardised(state.targets, y)
+    return min(max(units.standardised(state.targets, y), -_FARTHEST), _FARTHEST)
 
 
 @njit
@@ -399,7 +399,7 @@ def _slope(rule, f, y):
     g = slope(rule.loss, f, y) / rule.unit
     h = curvature(rule.loss, f, y) / rule.unit
     if not rule.classifies:
-        g = min(max(g, -_LARGEST_SLOPE), _LARGEST_SLOPE)
+        g = min(max(g, -_FARTHEST), _FARTHEST)
     if g == 0.0 or not finite(g):
         return 0.0, 0.0
     return g, (h if h > 0.0 else 1.0)

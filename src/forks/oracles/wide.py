@@ -20,7 +20,7 @@ SHARES = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
 FARTHEST = 1e6  # |x| / m
 BIAS = 0.3
 MEMORY = 1000  # rows, of the means of sizes and of squared norms
-LARGEST_SLOPE = 10.0  # of regression
+FARTHEST_TARGET = 10.0  # standard deviations, of targets and slopes of regression
 HEAVIEST = 1e6
 
 
@@ -207,6 +207,12 @@ class WideOracle:
             return 0.0, 1.0
         return float(np.mean(self.targets)), float(np.std(self.targets)) or 1.0
 
+    def _in_unit(self, y: Matrix) -> Matrix:
+        if self.classifies:
+            return y
+        mean, spread = self._unit_of_targets()
+        return np.clip((y - mean) / spread, -FARTHEST_TARGET, FARTHEST_TARGET)
+
     def _inputs(self, F: Matrix, f_kernel: Vector) -> Matrix:
         most = 3.0 if self.classifies else 10.0
         return np.column_stack([np.clip(F, -most, most), np.clip(f_kernel, -most, most),
@@ -231,7 +237,7 @@ class WideOracle:
         g = np.asarray(self.loss.slope(f, y)) / self.unit
         h = np.broadcast_to(np.asarray(self.loss.curvature(f, y)) / self.unit, g.shape)
         if not self.classifies:
-            g = np.clip(g, -LARGEST_SLOPE, LARGEST_SLOPE)
+            g = np.clip(g, -FARTHEST_TARGET, FARTHEST_TARGET)
         h = np.where(g == 0.0, 0.0, np.where(h > 0.0, h, 1.0))
         return weight * g, weight * h
 
@@ -242,8 +248,7 @@ class WideOracle:
             self.linear.places.take(int(feature))
         if not self.classifies:
             self.targets += list(y)
-        raw, (mean, spread) = y, self._unit_of_targets()
-        y = (y - mean) / spread
+        raw, y = y, self._in_unit(y)
         for o, blend in enumerate(self.blends):
             blend.learn(s[o], float(y[o]), weight)
         F = self.linear.scores(self.linear.scaled(x))  # features that share a place have it now
@@ -264,10 +269,7 @@ class WideOracle:
         if total > self.most_entries or len(self.kept) == self.landmarks:
             if len(self.kept) >= 16:
                 rows = [self.dense(self.linear.scaled(row)) for row, _, _ in self.kept]
-                mean, spread = self._unit_of_targets()
-                targets = (np.array([y for _, y, _ in self.kept]) - mean) / spread
-                if not self.classifies:
-                    targets = np.clip(targets, -LARGEST_SLOPE, LARGEST_SLOPE)
+                targets = self._in_unit(np.array([y for _, y, _ in self.kept]))
                 weights = np.array([weight for _, _, weight in self.kept])
                 one_sided = self.classifies and self.n_outputs == 1
                 self.kernel = SparseKernelOracle(

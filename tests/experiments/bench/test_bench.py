@@ -55,6 +55,15 @@ TINY = {
     "tisvd_time": {"sizes": (60, 120), "full_up_to": 60, "repeats": 1},
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
+    "wide": {
+        "rows": 120,
+        "width": 2_000,
+        "sets": (),
+        "widths": (300,),
+        "narrow_rows": 60,
+        "repeats": 1,
+        "peers": False,
+    },
 }
 NEED_DATA = {"classifier", "counts", "faithful", "methods", "regression"}
 

@@ -28,4 +28,4 @@ PARTS = (
     "tisvd_accuracy",
     "tisvd_time",
 )
-LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "stationary")  # only if named
+LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "stationary", "wide")  # only if named
