@@ -86,7 +86,7 @@ def test_values_are_scaled_alike_outside_compiled_code():
 
 def test_with_c_0_the_precision_is_the_sum_of_curvatures():
     X, slopes, h = stream(30)
-    X[:] = 0.0  # the bias alone: its value is 0.3 in all rows
+    X[:], h[:, 4:] = 0.0, h[:, :4]  # the bias alone: its value is 0.3 in all rows
     diagonal, _ = played(X, slopes, h)
     expected = 1.0 + 0.09 * h.sum(axis=0)[:4] / np.array([0.01, 0.1, 1.0, 10.0])
     np.testing.assert_allclose(1.0 / diagonal.variances[0, :4], expected, rtol=1e-9)

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from forks.engine import Vector
 
-_TOPICS, _RELEVANT, _COMMON = 12, 1500, 6000
+_TOPICS, _RELEVANT, _COMMON = 12, 200, 1500
 _PACKAGES = ("numba", "numpy", "scipy", "sklearn")  # that forks needs, so that all have them
 _CHUNK = 250  # words of source code in a row
 
