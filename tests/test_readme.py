@@ -51,7 +51,8 @@ def test_the_table_of_methods_is_that_of_the_benchmark():
     ]
     lines = (ROOT / "README.md").read_text().split("| cod-rna: rows/s |")[1].splitlines()[2:]
     table = [line.split("|")[1:-1] for line in lines[: lines.index("")]]
-    assert [row[0].strip() for row in table] == [method.name for method in CATALOGUE]
+    played = [method.name for method in CATALOGUE if (method.name, columns[0]) in cells]
+    assert [row[0].strip() for row in table] == played  # those that were there then
     for name, *row in table:
         for cell, column in zip(row, columns, strict=True):
             value = cells[name.strip(), column]

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import positive
 
-_HAVE = 'the default learner with effort="balanced" or "best" has'
+_HAVE = 'the default learner of dense rows with effort="balanced" or "best" has'
 
 
 def check_level(name: str, level: Any) -> float:

@@ -67,7 +67,7 @@ def made_words(
     f = sums[:, 0] + interaction * (sums[:, 1] + 0.5 * sums[:, 2])
     y = np.where(f > np.median(f), 1.0, -1.0)
     y[rng.random(n_rows) < 0.05] *= -1.0
-    starts = np.arange(0, n_rows * entries + 1, entries)
+    starts = np.arange(0, n_rows * entries + 1, entries, dtype=np.int32)  # scikit-learn's
     shape = n_rows, n_features
     return SparseStream(sparse.csr_array((X.ravel(), words.ravel(), starts), shape=shape), y)
 
