@@ -77,7 +77,9 @@ EVENT, ROUNDS = 0, 2  # indices into `counts`
 MORE_PLACES, MORE_ROOM, FIT = 1, 2, 3  # events
 _FIRST_PLACES, _FIRST_ROOM, _MOST_ROOM = 2**10, 2**10, 2**16
 _ALPHA = 0.1  # prior of the kernel part
+_LARGEST_VARIANCE = 1e12  # of the kernel part: independent rows are farther apart
 _HEAVIEST = 1e6  # weight of a row
+_LARGEST_SLOPE = 1e100  # others, of weights beyond all bounds, are left out
 _FARTHEST = 10.0  # targets of regression, and slopes, in standard deviations
 
 
@@ -197,6 +199,7 @@ class Wide(Learner):
             *seen_limits(view.seen),
             *linear.diagonal_limits(view.diagonal),
             *kernels.landmark_limits(view.landmarks, self.landmarks, used),
+            Limit("variances of the kernel part", view.newton.P.d, 0.0, _LARGEST_VARIANCE),
             *blending.blend_limits(self._rule.blend, view.blend),
             *conformal_limits(view.conformal),
             Limit("spread of the targets", view.targets.levels[SPREAD], 0.0, math.inf),
@@ -400,7 +403,7 @@ def _slope(rule, f, y):
     h = curvature(rule.loss, f, y) / rule.unit
     if not rule.classifies:
         g = min(max(g, -_FARTHEST), _FARTHEST)
-    if g == 0.0 or not finite(g):
+    if g == 0.0 or not abs(g) <= _LARGEST_SLOPE:
         return 0.0, 0.0
     return g, (h if h > 0.0 else 1.0)
 

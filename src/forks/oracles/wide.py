@@ -76,7 +76,8 @@ class DiagonalOracle:
         return row
 
     def _unit(self, square: float) -> float:
-        return (self.norm if self.rows else square) or 1.0
+        norm = self.norm if self.rows else square
+        return norm if norm > 1e-30 else 1.0
 
     def _with_bias(self, row: Iterable[tuple[int | None, float]]) -> list[tuple[int, float]]:
         known = [(place, z) for place, z in row if place is not None]

@@ -22,6 +22,8 @@ import numpy as np
 
 from forks.engine import Cube, Limit, Matrix, Vector, finite, njit
 
+_LARGEST = 1e6  # |P s| of a covariance that is one stays far below
+
 
 class BlendRule(NamedTuple):
     """Constants of the blend."""
@@ -76,6 +78,8 @@ def blended(rule, weights, s):
     total = 0.0
     for i in range(weights.shape[0]):
         total += weights[i] * s[i]
+    if not finite(total):
+        return 0.0
     return min(max(total, -rule.largest), rule.largest) if rule.classifies else total
 
 
@@ -97,13 +101,14 @@ def learn_blend(rule, weights, P, s, u, f, y, weight):
         g, h = p - (1.0 if y > 0.0 else 0.0), max(p * (1.0 - p), rule.least_curvature)
     else:
         g, h = f - y, 1.0
-    grown = 1.0
+    grown, largest = 1.0, 0.0
     for i in range(n):
         u[i] = 0.0
         for j in range(n):
             u[i] += P[i, j] * s[j]
         grown += weight * h * s[i] * u[i]
-    sound = finite(grown) and grown >= 1.0 and finite(g)
+        largest = max(largest, abs(u[i]))
+    sound = finite(grown) and grown >= 1.0 and largest <= _LARGEST and finite(g)
     for i in range(n):
         if sound:
             weights[i] -= weight * g * u[i] / grown

@@ -42,6 +42,7 @@ MEAN, COUNT = 0, 1  # what `sizes` holds of a feature
 NORM, ROWS = 0, 1  # what `levels` holds: mean of |z|^2, rows counted
 _SIZE_MEMORY, _NORM_MEMORY = 1000.0, 1000.0  # rows, of the means
 _LARGEST = 1e6  # |x| / m
+_LEAST_NORM = 1e-30  # rows without entries, or of next to nothing, count as 1
 _BIAS = 0.3  # b, in units of the root of the mean of |z|^2
 
 
@@ -77,7 +78,7 @@ def extend(diagonal: Diagonal, n_before: int) -> None:
 def diagonal_limits(diagonal: Diagonal) -> list[Limit]:
     """Return the bounds of what may be stored."""
     return [
-        Limit("mean of squared norms", diagonal.levels[NORM], 0.0, 1e300),
+        Limit("mean of squared norms", diagonal.levels[NORM], 0.0, 1e15),
         Limit("rows of the linear part", diagonal.levels[ROWS], 0.0, _NORM_MEMORY),
         Limit("ridges", diagonal.lanes[0] - np.array(RIDGES), 0.0, 0.0),
         Limit("shares", diagonal.lanes[1] - np.array(SHARES), 0.0, 0.0),
@@ -107,8 +108,14 @@ def scaled(sizes, place, x):
 @njit
 def bias_value(levels, square):
     """Return b, for a row of which |z|^2 is `square`."""
+    return _BIAS * math.sqrt(_norm(levels, square))
+
+
+@njit
+def _norm(levels, square):
+    """Return the mean of |z|^2, or that of the first row."""
     norm = levels[NORM] if levels[ROWS] > 0.0 else square
-    return _BIAS * math.sqrt(norm if norm > 0.0 else 1.0)
+    return norm if norm > _LEAST_NORM else 1.0
 
 
 @njit
@@ -158,8 +165,7 @@ def learn_lanes(diagonal, seen, hash_bits, most, x, square, work):
     All features of the row have places, and `square` is its |z|^2.
     """
     levels, variances = diagonal.levels, diagonal.variances
-    norm = levels[NORM] if levels[ROWS] > 0.0 else square
-    ridge = times(splat(norm if norm > 0.0 else 1.0), load(diagonal.lanes, 0))
+    ridge = times(splat(_norm(levels, square)), load(diagonal.lanes, 0))
     q, h = load(work.q, 0), load(work.q, LANES)
     grown = fma(h, q, ridge)
     slower = fma(times(load(diagonal.lanes, LANES), h), q, ridge)

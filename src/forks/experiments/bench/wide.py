@@ -19,9 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from forks import OnlineKernelClassifier
+from forks.datasets import load, order
 from forks.engine import Vector
 from forks.evaluate.metrics import SIGNS
-from forks.experiments.bench._data import SEED, shuffled
+from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._timing import Timed, best_times, timed
 from forks.experiments.bench._words import SparseStream, made_words, source_code
@@ -72,8 +73,9 @@ def _streams(
     yield "words, turned", made_words(rows, width, values="binary", changes=True, seed=2)
     yield "source code", source_code(min(rows, 10_000))
     for name in sets:
-        X, y = shuffled(name).first(rows)
-        yield name, SparseStream(sparse.csr_array(X), y)
+        X, y = load(name)
+        chosen = order(len(y), SEED)[:rows]
+        yield name, SparseStream(sparse.csr_array(X[chosen]), y[chosen])
 
 
 def _models(peers: bool) -> dict[str, Callable[[SparseStream], Vector]]:
