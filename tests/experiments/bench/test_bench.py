@@ -162,6 +162,7 @@ def test_every_file_of_a_part_is_listed():
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
         ("stationary", "forks bench --only stationary"),
+        ("wide", "forks bench --only wide"),
     ],
 )
 def test_the_committed_report_comes_from_the_committed_records(folder, command_line, tmp_path):

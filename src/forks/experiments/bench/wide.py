@@ -179,9 +179,10 @@ def _against_experts(n_features: int, rows: int) -> Iterator[Number]:
         one = timed(partial(model.prequential, stream.X[1:], stream.y[1:]))
         wrong = 100.0 * float(np.mean(model.labels_of(one.result) != stream.y[1:]))
         settings = {"rows": rows, "entries": entries}
-        place = {"against": "number of features", "at": float(n_features), "settings": settings}
-        yield Number(f"mistakes of {name}", wrong, "%", **place)
-        yield Number(f"time of {name}", 1e6 * one.seconds / rows, "µs per row", **place)
+        per_row = 1e6 * one.seconds / rows
+        for what, value, unit in (("mistakes", wrong, "%"), ("time", per_row, "µs per row")):
+            title, at = f"{what} of {name}", float(n_features)
+            yield Number(title, value, unit, settings, against="number of features", at=at)
 
 
 PART = Part(
