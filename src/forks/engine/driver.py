@@ -256,7 +256,7 @@ class Engine(Shared):
         """Handle the event of row t and play the row, on a copy that takes over; return t + 1."""
         live, (X, y, weights, scores) = self._live, call
         learner, memory, clock = live.learner, live.memory.copy(), live.clock.copy()
-        x = dense_row(X, t, live.n_features)
+        x = dense_row(X, t, live.n_features) if learner.events_need_rows else np.empty(0)
         one = X, y[: t + 1], weights, scores, t, *more
         stopped = -1
         while stopped < 0:

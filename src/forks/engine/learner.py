@@ -83,6 +83,7 @@ class Learner(ABC):
     memory_class: ClassVar[type]
     multi_output: ClassVar[bool] = False  # can it learn several outputs on one state?
     alike: ClassVar[tuple[str, ...]] = ()  # arrays that are the same for an output and its negative
+    events_need_rows: ClassVar[bool] = True  # does `handle` look at the row, which is made dense?
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -267,7 +268,8 @@ class Learner(ABC):
     def handle(self, view: Any, x: Vector) -> Memory | None:
         """Handle the event that row x has raised, in place or in a new memory that takes over.
 
-        `view` shows a copy; whatever is raised here, it is thrown away.
+        `view` shows a copy; whatever is raised here, it is thrown away. x is empty if
+        `events_need_rows` is False.
         """
         raise NotImplementedError(f"{type(self).__name__} has no events")
 

@@ -50,10 +50,40 @@ def _take_sparse(X, t):
     return SparseRow(X.values[start:stop], X.features[start:stop])
 
 
+def _entries_dense(x):
+    return x.shape[0]
+
+
+def _entries_sparse(x):
+    return x.values.shape[0]
+
+
+def _feature_dense(x, e):
+    return e
+
+
+def _feature_sparse(x, e):
+    return x.features[e]
+
+
+def _value_dense(x, e):
+    return x[e]
+
+
+def _value_sparse(x, e):
+    return x.values[e]
+
+
 borrowed = by_form(_borrowed_dense, _borrowed_sparse) if JIT else _itself
 take = by_form(_take_dense, _take_sparse)
+entries = by_form(_entries_dense, _entries_sparse)
+feature = by_form(_feature_dense, _feature_sparse)
+value = by_form(_value_dense, _value_sparse)
 borrowed.__doc__ = "borrowed(X): the same array without reference counts, for a loop's inside."
 take.__doc__ = "take(X, t): row t of a chunk."
+entries.__doc__ = "entries(x): how many entries a row has; a dense one has all, zeros included."
+feature.__doc__ = "feature(x, e): the feature of entry e of a row."
+value.__doc__ = "value(x, e): the value of entry e of a row."
 
 
 def dense_row(X: Any, t: int, n_features: int) -> Vector:

@@ -51,8 +51,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     )
     random_state: Any
 
-    def _configured(self) -> Configured:
-        """Return the learner, and what of it is set from the first rows."""
+    def _configured(self, X: Any = None) -> Configured:
+        """Return the learner for rows like X, and what of it is set from the first rows."""
         raise NotImplementedError
 
     def _learner(self) -> Learner:
@@ -247,7 +247,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
 
         A `batch` is all that there is: no other classes will come.
         """
-        configured = self._configured()
+        configured = self._configured(X)
         n_outputs = self._start(y, classes, None if weights is None else weights > 0, batch)
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

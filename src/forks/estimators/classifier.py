@@ -268,7 +268,9 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     effort : {"fast", "balanced", "best"}
         How much time and memory the adaptive learner may take. "fast" is a single machine,
         `forks.learners.Adaptive`; the others are experts over time, `forks.learners.OverTime`: 6
-        of at most 500 landmarks, or 10 of at most 1,000.
+        of at most 500 landmarks, or 10 of at most 1,000. If the first rows are sparse and have
+        more than 512 features, "adaptive" is `forks.learners.Wide`, with 0, 128 or 256 landmarks;
+        ``{"name": "adaptive"}`` is always as above.
     class_weight : None, "balanced" or dict
         Factors of the rows of each class: none; the number of rows so far over that of the row's
         class so far, times the number of classes; or given by the labels.
@@ -293,13 +295,14 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
         The round of the last of them.
     feature_relevance_, feature_importances_ : array of shape (n_features,)
         How much each scaled feature moves the score now: mean squared slopes, summing to 1. Only
-        for efforts "balanced" and "best", and after the first 16 rows.
+        for efforts "balanced" and "best", and after the first 16 rows; not for wide sparse rows.
     events_ : list of dict
         The last 64 events, oldest first. Each has the "round", the "event" ("start", "challenge"
         and "alarm": an expert was started, in turn, against the champion or after a rise of
         mistakes; "lead": another expert leads) and the place of the "expert". Starts tell on how
         many "rows", and what is new beside the leader: the feature whose "relevance" differs most,
-        and the one whose centre has moved most ("shift"). Only for "balanced" and "best".
+        and the one whose centre has moved most ("shift"). Only for "balanced" and "best", and not
+        for wide sparse rows.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

@@ -10,7 +10,7 @@ from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
 from forks.engine.checks import positive
 from forks.estimators.explaining import effects
 
-_HAVE = 'the default learner with effort="balanced" or "best" has'
+_HAVE = 'the default learner of dense rows with effort="balanced" or "best" has'
 
 
 def check_level(name: str, level: Any) -> float:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
+from scipy import sparse
+
 from forks.engine import Learner
 from forks.engine.checks import one_of, whole
 from forks.estimators.first_rows import Configured
 from forks.kernels import KERNELS, METRICS
-from forks.learners import Adaptive, Machine, OverTime
+from forks.learners import Adaptive, Machine, OverTime, Wide
 from forks.learners.catalogue import Setting, find
 from forks.learners.machine import SMALLEST_BUFFER
 from forks.losses import LOSSES, Hinge, SquaredError, SquaredHinge
@@ -41,6 +43,18 @@ def configured(given: Any, task: str, effort: str = "balanced") -> Configured:
         )
     check_task(given, task)
     return Configured(given)
+
+
+def is_wide(X: Any) -> bool:
+    """Return whether the default learner for rows like X is `Wide`: by their form and width."""
+    return bool(sparse.issparse(X) and X.shape[1] > WIDEST)
+
+
+def configured_wide(task: str, effort: str) -> Configured:
+    """Return the learner for wide sparse rows, with as many landmarks as the effort allows."""
+    one_of("effort", effort, tuple(EFFORTS))
+    loss = SquaredError() if task == "regression" else SquaredHinge()
+    return Configured(Wide(loss=loss, landmarks=WIDE_LANDMARKS[effort]))
 
 
 def check_task(learner: Learner, task: str) -> None:
@@ -90,6 +104,8 @@ class Effort(NamedTuple):
 
 # What `effort` stands for; "fast" is a single machine, `Adaptive`.
 EFFORTS = {"fast": None, "balanced": Effort(6, 200, 500), "best": Effort(10, 300, 1000)}
+WIDEST = 512  # features of sparse rows; the machines have no linear part beyond
+WIDE_LANDMARKS = {"fast": 0, "balanced": 128, "best": 256}
 _BUDGET = 100  # for which these sizes are meant; others are in proportion
 _OF_MACHINES = ("scaling", "bandwidth", "linear", "robust")
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.first_rows import Configured
-from forks.estimators.named import check_task, chosen, configured, kernel_from
+from forks.estimators.named import (
+    check_task,
+    chosen,
+    configured,
+    configured_wide,
+    is_wide,
+    kernel_from,
+)
 from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import LOSSES
@@ -23,8 +30,10 @@ class AnyLearner(OnlineEstimator):
     _: KW_ONLY
     effort: str = "balanced"
 
-    def _configured(self) -> Configured:
+    def _configured(self, X: Any = None) -> Configured:
         learner = "adaptive" if self.learner is None else self.learner
+        if isinstance(learner, str) and learner.lower() == "adaptive" and is_wide(X):
+            return configured_wide(self._task, self.effort)
         return configured(learner, self._task, self.effort)
 
     def _warn_of_old_use(self) -> None:
@@ -54,7 +63,8 @@ class ForksParameters(OnlineEstimator):
     landmarks: str = "fixed"
     max_points: int | None = None
 
-    def _configured(self) -> Configured:
+    def _configured(self, X: Any = None) -> Configured:
+        del X
         kernel, metric = kernel_from(self.kernel, self.bandwidth)
         if self.scaling not in ("standard", None):
             raise ValueError(f"scaling must be 'standard' or None, got {self.scaling!r}")

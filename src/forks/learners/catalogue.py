@@ -31,7 +31,9 @@ from forks.learners.pros_n_kons import PROSNKONS as PROSNKONS
 from forks.learners.rbp import RBP as RBP
 from forks.learners.skegd import SkeGD as SkeGD
 from forks.learners.sketched_kons import SketchedKONS as SketchedKONS
+from forks.learners.wide import Wide as Wide
 from forks.losses import Hinge, Loss
+from forks.parts.sparse_landmarks import LEAST_ROWS
 
 
 class Setting(NamedTuple):
@@ -81,6 +83,13 @@ def _adaptive(setting: Setting) -> Adaptive:
     return Adaptive(kernel=setting.kernel._replace(**own), loss=setting.loss, buffer=buffer)
 
 
+def _wide(setting: Setting) -> Wide:
+    """With its own bandwidth, as `_adaptive`, and as many landmarks as others have points."""
+    own = {"bandwidth": 1.0} if hasattr(setting.kernel, "bandwidth") else {}
+    landmarks = max(LEAST_ROWS, 2 * setting.budget)
+    return Wide(kernel=setting.kernel._replace(**own), loss=setting.loss, landmarks=landmarks)
+
+
 # fmt: off
 CATALOGUE = [
     Method("KOGD", of(KOGD), bounded=False),
@@ -102,6 +111,7 @@ CATALOGUE = [
     Method("FORKS as published", _published(FORKS), order=2, two_stages=True, has_features=True),
     Method("FORKS", of(FORKS), order=2, two_stages=True, has_features=True),
     Method("Adaptive", _adaptive, order=2),
+    Method("Wide", _wide, order=2, any_kernel=False),
 ]
 # fmt: on
 

@@ -57,12 +57,22 @@ from forks.oracles.sketched_kons import kons, sketched_kons
 from forks.oracles.start import next_event, ridge_fit, squared_hinge_fit
 from forks.oracles.streams import adversarial
 from forks.oracles.watch import PageWatch
+from forks.oracles.wide import (
+    BlendOracle,
+    DiagonalOracle,
+    Places,
+    SparseKernelOracle,
+    WideOracle,
+    hash32,
+)
 
 __all__ = [
     "AdaptiveOracle",
+    "BlendOracle",
     "CalibrationLine",
     "CentredValues",
     "ClassQuantiles",
+    "DiagonalOracle",
     "EpsilonInsensitive",
     "Forks",
     "ForksOptions",
@@ -76,12 +86,15 @@ __all__ = [
     "MeanSquare",
     "OverTimeOracle",
     "PageWatch",
+    "Places",
     "PlainScale",
     "RelevanceSearch",
     "ResidualQuantiles",
     "SlopeGate",
+    "SparseKernelOracle",
     "SquaredError",
     "SquaredHinge",
+    "WideOracle",
     "adversarial",
     "bayes_share",
     "bogd",
@@ -96,6 +109,7 @@ __all__ = [
     "forgetron",
     "forks",
     "gaussian",
+    "hash32",
     "independent_rows",
     "kogd",
     "kons",

@@ -136,17 +136,23 @@ def _choose_landmarks(
         beyond = ~np.isfinite(np.diagonal(K))
         K[beyond], K[:, beyond] = 0.0, 0.0
         K[~np.isfinite(K)] = 0.0  # of a kernel that is not positive definite
+    Phi, L, chosen = independent_rows(K)
+    store_points(Z[chosen], map.points)
+    map.sizes[LANDMARKS] = len(chosen)
+    return Phi, L, K[:, chosen], finite
+
+
+def independent_rows(K: Matrix) -> tuple[Matrix, Matrix, Counter]:
+    """Choose rows by pivots of a kernel matrix; return Phi = K_nm L'^-1, L, and which they are."""
     largest = float(np.diagonal(K).max())
     if largest > 0.0:
         factor, order, m, _ = lapack.dpstrf(K, tol=_DEPENDENT * largest, lower=1)
         ordered, order = np.tril(factor[:, :m]), order - 1
     else:
-        m, ordered, order = 0, np.empty((len(Z), 0)), np.arange(len(Z))
+        m, ordered, order = 0, np.empty((len(K), 0)), np.arange(len(K))
     Phi = np.empty_like(ordered)
     Phi[order] = ordered
-    store_points(Z[order[:m]], map.points)
-    map.sizes[LANDMARKS] = m
-    return Phi, np.ascontiguousarray(ordered[:m]), K[:, order[:m]], finite
+    return Phi, np.ascontiguousarray(ordered[:m]), order[:m]
 
 
 def landmark_factor(map: LandmarkMap, kernel: Kernel) -> Matrix:
@@ -181,12 +187,13 @@ def extend_scale(map: LandmarkMap, n_before: int, scaled: bool) -> None:
 
 
 def _median_distance(Z: Matrix) -> float:
-    squares = _squared_distances(Z)
+    return math.sqrt(median_of_squares(_squared_distances(Z)))
+
+
+def median_of_squares(squares: Matrix) -> float:
+    """Return the median of the squared distances between rows; the mean if most rows are alike."""
     pairs = squares[np.tri(len(squares), k=-1, dtype=bool)]
-    median = math.sqrt(float(np.median(pairs)))
-    if median == 0.0:  # most rows are alike
-        median = math.sqrt(float(pairs.mean()))
-    return median or 1.0
+    return float(np.median(pairs)) or float(pairs.mean()) or 1.0
 
 
 def _median_sum(Z: Matrix) -> float:

@@ -56,6 +56,15 @@ TINY = {
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
     "literature": {"rows": 200, "efforts": ("fast",)},
+    "wide": {
+        "rows": 120,
+        "width": 2_000,
+        "sets": (),
+        "widths": (300,),
+        "narrow_rows": 60,
+        "repeats": 1,
+        "peers": False,
+    },
 }
 NEED_DATA = {"classifier", "counts", "faithful", "methods", "regression"}
 
@@ -155,6 +164,7 @@ def test_every_file_of_a_part_is_listed():
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
         ("stationary", "forks bench --only stationary"),
+        ("wide", "forks bench --only wide"),
     ],
 )
 def test_the_committed_report_comes_from_the_committed_records(folder, command_line, tmp_path):

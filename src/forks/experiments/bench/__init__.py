@@ -29,4 +29,4 @@ PARTS = (
     "tisvd_time",
 )
 # Only if named:
-LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "literature", "stationary")
+LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "literature", "stationary", "wide")
