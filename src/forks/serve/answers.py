@@ -18,9 +18,7 @@ _TYPES = {
 
 def json_answer(content: Any, status: int = 200) -> Response[bytes]:
     """Return a JSON answer."""
-    return Response(
-        msgspec.json.encode(content), status_code=status, media_type="application/json"
-    )
+    return Response(msgspec.json.encode(content), status_code=status, media_type="application/json")
 
 
 def answer(form: Form, answers: Answers, ids: list[str] | None, **more: Any) -> Response[bytes]:

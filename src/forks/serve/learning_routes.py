@@ -1,6 +1,5 @@
 """The endpoints that predict and learn."""
 
-import asyncio
 import time
 from typing import Any
 
@@ -10,10 +9,8 @@ from forks.serve.access import Role
 from forks.serve.answers import answer, json_answer
 from forks.serve.context import Context, form_of
 from forks.serve.operations import Kind, Operation, operation
-from forks.serve.table_model import Answers
 from forks.serve.worker import Worker
 
-_INLINE = 200  # rows that are predicted without another thread
 _REST = {"status_code": 200, "media_type": "application/json"}
 
 
@@ -38,18 +35,10 @@ async def predict(request: Request[Any, Any, Any], name: str) -> Response[bytes]
         worker = context.worker(name)
         asked = await _operation(context, request, worker, Kind.ASK)
         batch, ids = asked.content
-        answers = await _predicted(worker, batch)
+        answers = await worker.reader.predict(batch)
         if ids is not None:
             await worker.do(asked)
         return answer(asked.form, answers, ids, ready=worker.keeper.model.ready)
-
-
-async def _predicted(worker: Worker, batch: Any) -> Answers:
-    def work() -> Answers:
-        with worker.keeper.turns.reading():
-            return worker.keeper.model.answer(batch)
-
-    return work() if len(batch) <= _INLINE else await asyncio.to_thread(work)
 
 
 @post("/v1/models/{name:str}/learn", summary="Learn rows and their labels", **_REST)
@@ -65,7 +54,9 @@ async def learn(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
         return json_answer({"learned": len(told.content), "rows": worker.keeper.model.rounds})
 
 
-@post("/v1/models/{name:str}/predict-then-learn", summary="Predict each row, then learn it", **_REST)
+@post(
+    "/v1/models/{name:str}/predict-then-learn", summary="Predict each row, then learn it", **_REST
+)
 async def predict_then_learn(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Predict each row before its label is used, then learn it."""
     context: Context = request.app.state.context

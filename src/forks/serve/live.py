@@ -25,7 +25,9 @@ def snapshot(context: Context) -> dict[str, Any]:
         told = context.service.info(name)
         relevance = context.service.relevance(name)
         top = sorted(relevance.items(), key=lambda item: -item[1])[:_TOP]
-        models.append({**told, "relevance": dict(top), "events": context.service.events(name)[-20:]})
+        models.append(
+            {**told, "relevance": dict(top), "events": context.service.events(name)[-20:]}
+        )
     return {
         "time": time.time(),
         "started": context.started,

@@ -87,7 +87,5 @@ def _settings(body: bytes) -> Settings:
         raise Problem(400, f"the settings are effort, task and seed: {error}") from None
     fits = settings.effort in _EFFORTS and settings.task in (None, *_TASKS)
     if not (fits and isinstance(settings.seed, int) and 0 <= settings.seed < 2**31):
-        raise Problem(
-            400, f"effort is one of {', '.join(_EFFORTS)}, task of {', '.join(_TASKS)}"
-        )
+        raise Problem(400, f"effort is one of {', '.join(_EFFORTS)}, task of {', '.join(_TASKS)}")
     return settings
