@@ -48,7 +48,7 @@ def _quantiles(latest: list[float]) -> dict[str, float] | None:
 async def live(request: Request[Any, Any, Any], once: bool = False) -> ServerSentEvent:
     """Send the state of all models every second, or once."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "live", Role.PREDICT):
+    with context.admitted(request.scope, "live", Role.PREDICT):
 
         async def messages() -> AsyncIterator[ServerSentEventMessage]:
             while True:
