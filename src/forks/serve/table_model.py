@@ -182,9 +182,9 @@ class TableModel:
         else:
             X = self.encoder.learn_transform(batch.columns_for(self.encoder), y)
         weights = None if batch.weights is None else np.array(batch.weights)
-        parts = []
-        for start in range(0, len(y), _SLICE):
-            part = slice(start, start + _SLICE)
+        parts, size = [], _SLICE if hasattr(self.estimator, "engine_") else len(y)
+        for start in range(0, len(y), size):  # the first rows in one go: they have all classes
+            part = slice(start, start + size)
             some = None if weights is None else weights[part]
             parts.append(self._answered(X[part], y[part], some))
             if give_way is not None:
