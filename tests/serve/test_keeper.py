@@ -57,7 +57,7 @@ def done(folder, found, group, settings=FAST, checkpoint_at=()):
 def test_groups_and_crashes_change_no_bit(tmp_path, task):
     found = operations(task)
     alone, outcomes = done(tmp_path / "alone", found, 1)
-    together, same = done(tmp_path / "together", found, 64, checkpoint_at=(0, 128))
+    together, same = done(tmp_path / "together", found, 16, checkpoint_at=(0, 32))
     assert alone == together
     assert [(o.answers, o.fates, str(o.error)) for o in outcomes] == [
         (o.answers, o.fates, str(o.error)) for o in same
@@ -69,7 +69,7 @@ def test_groups_and_crashes_change_no_bit(tmp_path, task):
         shutil.copytree(tmp_path / name, tmp_path / "copy", dirs_exist_ok=False)
         keeper = Keeper(tmp_path / "copy")
         assert keeper.as_bytes() == alone
-        assert keeper.replayed == (len(found) if name == "alone" else len(found) - 192)
+        assert keeper.replayed == (len(found) if name == "alone" else len(found) - 48)
         keeper.close()
         shutil.rmtree(tmp_path / "copy")
 

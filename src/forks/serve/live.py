@@ -45,9 +45,10 @@ def _quantiles(latest: list[float]) -> dict[str, float] | None:
 
 
 @get("/v1/live", summary="Follow the service", media_type="text/event-stream")
-async def live(request: Request[Any, Any, Any], once: bool = False) -> ServerSentEvent:
-    """Send the state of all models every second, or once."""
+async def live(request: Request[Any, Any, Any]) -> ServerSentEvent:
+    """Send the state of all models every second, or once with ?once=true."""
     context: Context = request.app.state.context
+    once = request.query_params.get("once") == "true"
     with context.admitted(request.scope, "live", Role.PREDICT):
 
         async def messages() -> AsyncIterator[ServerSentEventMessage]:
