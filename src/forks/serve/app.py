@@ -1,0 +1,73 @@
+"""The application: all endpoints, errors as problem+json, and the page."""
+
+from typing import Any
+
+import msgspec
+from litestar import Litestar, Request, Response, get
+from litestar.datastructures import State
+from litestar.openapi import OpenAPIConfig
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from forks import __version__
+from forks.serve import model_routes, problems
+from forks.serve.access import Role
+from forks.serve.context import Context
+from forks.serve.learning_routes import Front
+from forks.serve.live import live
+from forks.serve.openapi import described
+from forks.serve.page import page_routes
+
+
+@get("/healthz", summary="Tell whether the service runs", include_in_schema=True)
+async def healthz() -> dict[str, str]:
+    """Tell that the service runs."""
+    return {"status": "ok"}
+
+
+@get("/readyz", summary="Tell whether the service can learn")
+async def readyz(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Tell whether all models can learn: 503 while a disk refuses writes."""
+    workers = request.app.state.context.service.workers
+    faults = {name: w.storage_fault for name, w in workers.items() if w.storage_fault}
+    dead = [name for name, w in workers.items() if not w.is_alive()]
+    content = {"status": "ok" if not (faults or dead) else "unavailable", "faults": faults}
+    status = 200 if not (faults or dead) else 503
+    return Response(msgspec.json.encode(content), status_code=status, media_type="application/json")
+
+
+@get("/metrics", summary="Metrics for Prometheus", include_in_schema=False)
+async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Return the metrics in the text format of Prometheus."""
+    context: Context = request.app.state.context
+    with context.admitted(request.scope, "metrics", Role.PREDICT):
+        data = generate_latest(context.metrics.registry)
+        return Response(data, media_type=CONTENT_TYPE_LATEST)
+
+
+def application(context: Context) -> Front:
+    """Return the ASGI application of a service, which it closes when it ends."""
+    handlers = [
+        model_routes.models,
+        model_routes.model,
+        model_routes.relevance,
+        model_routes.events,
+        model_routes.download,
+        model_routes.add,
+        live,
+        healthz,
+        readyz,
+        metrics,
+        *page_routes(),
+    ]
+    rest = Litestar(
+        handlers,
+        state=State({"context": context}),
+        exception_handlers={Exception: problems.handle},
+        request_max_body_size=context.limits.body,
+        openapi_config=OpenAPIConfig(title="forks", version=__version__, path="/schema"),
+        on_shutdown=[context.service.close],
+        logging_config=None,
+    )
+    rest.openapi_schema.paths = {**described(), **(rest.openapi_schema.paths or {})}
+    return Front(context, rest)

@@ -1,0 +1,167 @@
+"""Operations, done in their order: what makes the model that the journal stands for.
+
+The outcome does not depend on how operations are grouped. So a busy service may learn the rows of
+many small requests in one go, and a replay, one record after the other, gives the same bits.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from forks.serve.bodies import BodyError
+from forks.serve.operations import Kind, Operation
+from forks.serve.pending import Fate, Pending
+from forks.serve.table_model import Answers, TableModel
+from forks.serve.tables import Batch
+
+_TOGETHER = 512  # rows of small requests that are learned in one go
+_DELAYS = 256  # late labels from one look at their delay to the next
+
+_pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
+
+
+class Outcome(NamedTuple):
+    """What became of an operation."""
+
+    answers: Answers | None = None  # of rows that were learned, each before its label was used
+    fates: dict[str, str] | None = None  # of late labels, by their ids
+    error: Exception | None = None  # nothing was learned from it
+
+
+@dataclass
+class _Piece:
+    """Rows of one operation."""
+
+    place: int  # of the operation
+    batch: Batch
+
+
+@dataclass
+class Applier:
+    """Does operations to a model and to the rows that wait for labels.
+
+    `fates` counts what became of late labels. `delay` and `delayed` are the sum and the number of
+    the rows that were learned between a prediction and its label, since the last look.
+    """
+
+    model: TableModel
+    pending: Pending
+    give_way: Callable[[], None] = field(default=lambda: None)
+    fates: Counter[str] = field(default_factory=Counter)
+    delay: int = 0
+    delayed: int = 0
+    expected: int = 0  # delay that the learner was told
+
+    def apply(self, operations: list[tuple[int, Operation]]) -> list[Outcome]:
+        """Do operations, with the numbers of their records."""
+        outcomes = [Outcome() for _ in operations]
+        pieces: list[_Piece] = []
+        with self.pending:
+            for place, (number, operation) in enumerate(operations):
+                if operation.kind is Kind.LEARN:
+                    pieces.append(_Piece(place, operation.content))
+                elif operation.kind is Kind.ASK:
+                    self._ask(number, operation)
+                else:
+                    outcomes[place] = self._feedback(number, operation, pieces, outcomes, place)
+                if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
+                    self._flush(pieces, outcomes)
+            self._flush(pieces, outcomes)
+        return outcomes
+
+    def _ask(self, number: int, operation: Operation) -> None:
+        asked = operation.content
+        for i, id in enumerate(asked.ids):
+            row = asked.batch.part(i, i + 1).columns
+            self.pending.ask(number, id, _pack(row), operation.time, operation.rounds)
+
+    def _feedback(
+        self,
+        number: int,
+        operation: Operation,
+        pieces: list[_Piece],
+        outcomes: list[Outcome],
+        place: int,
+    ) -> Outcome:
+        fates: dict[str, str] = {}
+        for id, label in operation.content:
+            try:
+                self._check_label(label)
+            except ValueError as error:
+                return Outcome(fates=fates, error=BodyError(f"the label of {id!r}: {error}"))
+            fate, waited = self.pending.take(number, id, operation.time)
+            fates[id] = str(fate)
+            self.fates[str(fate)] += 1
+            if waited is None:
+                continue
+            pieces.append(_Piece(-1, Batch.of_columns(_unpack(waited.row), [label], None)))
+            self._count_delay(operation.rounds - waited.rounds, pieces, outcomes)
+        return Outcome(fates=fates)
+
+    def _check_label(self, label: Any) -> None:
+        self.model.check(Batch.of_columns({}, [label], None))
+
+    def _count_delay(self, delay: int, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+        self.delay, self.delayed = self.delay + max(0, delay), self.delayed + 1
+        if self.delayed < _DELAYS:
+            return
+        self._flush(pieces, outcomes)
+        mean, self.delay, self.delayed = self.delay // self.delayed, 0, 0
+        if self.model.ready and abs(mean - self.expected) > self.expected // 4:
+            self.model.estimator.expect_delay(mean)
+            self.expected = mean
+
+    def _flush(self, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+        """Learn what has been gathered; if that is refused, each piece by itself."""
+        todo, pieces[:] = list(pieces), []
+        if len(todo) > 1 and self._learn_together(todo, outcomes):
+            return
+        for piece in todo:
+            try:
+                outcome = Outcome(self.model.learn(piece.batch, self.give_way))
+            except ValueError as error:
+                outcome = Outcome(error=error)
+            if piece.place >= 0:
+                outcomes[piece.place] = outcome
+
+    def _learn_together(self, pieces: list[_Piece], outcomes: list[Outcome]) -> bool:
+        if not self.model.ready:  # the first rows are looked at one request after the other
+            return False
+        batch = pieces[0].batch
+        if any(piece.batch.columns.keys() != batch.columns.keys() for piece in pieces):
+            return False
+        batch = Batch.concatenated([piece.batch for piece in pieces])
+        try:
+            answers = self.model.learn(batch, self.give_way)
+        except ValueError:
+            return False
+        start = 0
+        for piece in pieces:
+            stop = start + len(piece.batch)
+            if piece.place >= 0:
+                outcomes[piece.place] = Outcome(answers.part(start, stop))
+            start = stop
+        return True
+
+    # ---- as JSON -----------------------------------------------------------------------------
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps of it."""
+        return {
+            "fates": dict(self.fates),
+            "delay": self.delay,
+            "delayed": self.delayed,
+            "expected": self.expected,
+        }
+
+    def restore(self, told: dict[str, Any]) -> None:
+        """Go on from what `as_json` returned."""
+        self.fates = Counter(told.get("fates", {}))
+        self.delay, self.delayed = int(told.get("delay", 0)), int(told.get("delayed", 0))
+        self.expected = int(told.get("expected", 0))
+
+
+__all__ = ["Applier", "Fate", "Outcome"]

@@ -1,0 +1,64 @@
+"""Labels as JSON has them: text, booleans or numbers, and never a mixture."""
+
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+_MOST_CLASSES = 20  # numbers that are taken for classes
+_OFTEN = 3  # times that each of them comes, on average
+
+
+class LabelKind(StrEnum):
+    """What the labels of a model are."""
+
+    TEXT = "text"
+    BOOL = "bool"
+    NUMBER = "number"
+
+    @classmethod
+    def of_classes(cls, classes: np.ndarray | None) -> "LabelKind":
+        """Return the kind of the classes of an estimator; None stands for a regression."""
+        kinds = {"b": cls.BOOL, "U": cls.TEXT, "O": cls.TEXT}
+        return cls.NUMBER if classes is None else kinds.get(classes.dtype.kind, cls.NUMBER)
+
+    def task(self, labels: list[Any]) -> str:
+        """Return the task that the first labels speak for, as `forks run` does."""
+        if self is not LabelKind.NUMBER:
+            return "classification"
+        values = set(labels)
+        few = len(values) <= _MOST_CLASSES and (
+            len(values) <= 2 or len(values) * _OFTEN <= len(labels)
+        )
+        return "classification" if few and all(v == round(v) for v in values) else "regression"
+
+    def array(self, labels: list[Any]) -> np.ndarray:
+        """Return labels for an estimator."""
+        if self is LabelKind.NUMBER:
+            return np.array(labels, dtype=np.float64)
+        return np.array(labels, dtype=bool if self is LabelKind.BOOL else str)
+
+
+def kind_of_labels(labels: list[Any], known: LabelKind | None = None) -> LabelKind:
+    """Return the kind of all labels, that of the first one unless one is known; else an error."""
+    kind = known
+    for i, label in enumerate(labels):
+        this = _kind_of(label)
+        if this is None:
+            raise ValueError(f"label {i + 1} must be text, a boolean or a number, got {label!r}")
+        if kind is not None and this is not kind:
+            raise ValueError(
+                f"label {i + 1} is {label!r}, a {this}, but the labels of this model are {kind}s"
+            )
+        kind = this
+    return kind or LabelKind.NUMBER
+
+
+def _kind_of(label: Any) -> LabelKind | None:
+    if isinstance(label, bool):
+        return LabelKind.BOOL
+    if isinstance(label, str):
+        return LabelKind.TEXT
+    if isinstance(label, int | float) and np.isfinite(label):
+        return LabelKind.NUMBER
+    return None

@@ -1,0 +1,97 @@
+"""What Prometheus may know of a service."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from forks.serve.service import Service
+
+_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+
+
+class Metrics:
+    """Counters of requests, and the state of the models when it is asked for."""
+
+    def __init__(self, service: Service) -> None:
+        self.registry = CollectorRegistry()
+        self.registry.register(_Models(service))
+        self.requests = Counter(
+            "forks_requests",
+            "Requests, by endpoint and status.",
+            ["endpoint", "status"],
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "forks_request_seconds",
+            "Time from a request to its answer.",
+            ["endpoint"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.n_requests = 0
+        self.last_seconds: list[float] = []  # of the latest requests, for the page
+
+    def count(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self.requests.labels(endpoint, status).inc()
+        self.seconds.labels(endpoint).observe(seconds)
+        self.n_requests += 1
+        self.last_seconds.append(seconds)
+        if len(self.last_seconds) > 2_000:
+            del self.last_seconds[:1_000]
+
+
+class _Models(Collector):
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        rows = CounterMetricFamily("forks_rows_learned", "Rows learned.", labels=["model"])
+        late = CounterMetricFamily(
+            "forks_late_labels", "Labels that came by id.", labels=["model", "fate"]
+        )
+        failures = CounterMetricFamily(
+            "forks_storage_failures", "Writes that the disk refused.", labels=["model"]
+        )
+        gauges = {
+            name: GaugeMetricFamily(f"forks_{name}", text, labels=["model"])
+            for name, text in _GAUGES.items()
+        }
+        figures = GaugeMetricFamily(
+            "forks_figure", "Figures over all rows and the last ones.", labels=["model", "figure"]
+        )
+        for name, worker in list(self._service.workers.items()):
+            told = self._service.info(name)
+            rows.add_metric([name], told["rows"])
+            failures.add_metric([name], worker.failures)
+            for fate, n in told["late_labels"].items():
+                late.add_metric([name, fate], n)
+            values = _values(told)
+            for gauge, value in values.items():
+                gauges[gauge].add_metric([name], value)
+            for figure, value in told["figures"].items():
+                if isinstance(value, int | float):
+                    figures.add_metric([name, figure], value)
+        yield from (rows, late, failures, *gauges.values(), figures)
+
+
+_GAUGES = {
+    "waiting_labels": "Rows that wait for their labels.",
+    "queue": "Requests that wait for the learner.",
+    "journal_bytes": "Bytes of the journal.",
+    "checkpoint_time_seconds": "When the last checkpoint was written, in seconds since 1970.",
+    "storage_refused": "Whether the disk refused the last write.",
+}
+
+
+def _values(told: dict[str, Any]) -> dict[str, float]:
+    return {
+        "waiting_labels": told["waiting_labels"],
+        "queue": told["queue"],
+        "journal_bytes": told["journal_bytes"],
+        "checkpoint_time_seconds": told["checkpoint"]["time"],
+        "storage_refused": float(told["storage_fault"] is not None),
+    }

@@ -1,0 +1,40 @@
+"""The page: plain HTML, its script and style, and uPlot, all shipped with the package."""
+
+from importlib.resources import files
+from typing import Any
+
+from litestar import Response, get
+
+_TYPES = {
+    "index.html": "text/html; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "uPlot.iife.min.js": "text/javascript; charset=utf-8",
+    "uPlot.min.css": "text/css; charset=utf-8",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def page_routes() -> list[Any]:
+    """Return the handlers of the page and of its files."""
+    routes = []
+    for name, kind in _TYPES.items():
+        path = "/" if name == "index.html" else f"/page/{name}"
+        routes.append(_route(path, files(__package__).joinpath(name).read_bytes(), kind))
+    return routes
+
+
+def _route(path: str, data: bytes, kind: str) -> Any:
+    @get(path, include_in_schema=False, sync_to_thread=False)
+    def file() -> Response[bytes]:
+        return Response(data, media_type=kind, headers=_HEADERS)
+
+    return file

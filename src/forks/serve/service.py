@@ -1,0 +1,149 @@
+"""All models of a service: a folder each below `models` in the folder of its state."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from forks.serve.keeper import Keeper
+from forks.serve.table_model import Settings
+from forks.serve.worker import Worker
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_LOCK = "lock"
+
+
+class StateError(Exception):
+    """A folder of state that cannot be used."""
+
+
+class Service:
+    """Named models, each with its worker.
+
+    Parameters
+    ----------
+    state : path
+        Folder of the state; one process at a time.
+    settings : Settings
+        Of new models.
+    every, seconds
+        See `Worker`.
+    most, age, keep_journal
+        See `Keeper`.
+    """
+
+    def __init__(
+        self,
+        state: str | Path,
+        settings: Settings | None = None,
+        *,
+        every: int = 50_000,
+        seconds: float = 60.0,
+        most: int = 1_000_000,
+        age: float = 7 * 86_400.0,
+        keep_journal: bool = False,
+    ) -> None:
+        self.state = Path(state)
+        self.settings = settings or Settings()
+        self.every, self.seconds = every, seconds
+        self._kept: dict[str, Any] = {"most": most, "age": age, "keep_journal": keep_journal}
+        (self.state / "models").mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.state / _LOCK)
+        self.workers: dict[str, Worker] = {}
+        for folder in sorted((self.state / "models").iterdir()):
+            if folder.is_dir() and NAME.fullmatch(folder.name):
+                self._start(folder.name)
+
+    def add(self, name: str, begin: bytes | None = None, settings: Settings | None = None) -> None:
+        """Add a model, new or begun with a model file; `ValueError` if there is one."""
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"the name {name!r} must be of lower-case letters, digits, _ and -, at most 64"
+            )
+        if name in self.workers:
+            raise ValueError(f"there is a model {name!r} already")
+        self._start(name, begin, settings)
+
+    def _start(
+        self, name: str, begin: bytes | None = None, settings: Settings | None = None
+    ) -> None:
+        folder = self.state / "models" / name
+        keeper = Keeper(folder, settings or self.settings, begin, **self._kept)
+        worker = Worker(name, keeper, self.every, self.seconds)
+        worker.start()
+        self.workers[name] = worker
+
+    def info(self, name: str) -> dict[str, Any]:
+        """Return what is known of a model."""
+        worker = self.workers[name]
+        keeper = worker.keeper
+        with keeper.turns.reading():
+            model = keeper.model
+            columns = [] if model.encoder is None else model.encoder.columns_
+            told = {
+                "name": name,
+                "ready": model.ready,
+                "task": model.task,
+                "rows": model.rounds,
+                "columns": [{"name": column.name, "kind": column.kind} for column in columns],
+                "classes": _classes(model.estimator),
+                "figures": model.figures(),
+            }
+        return {
+            **told,
+            "waiting_labels": keeper.pending.n,
+            "late_labels": dict(keeper.applier.fates),
+            "expected_delay": keeper.applier.expected,
+            "queue": worker.waiting,
+            "checkpoint": {"rows": keeper.saved_rounds, "time": keeper.saved_at},
+            "journal_bytes": keeper.journal.size,
+            "storage_fault": worker.storage_fault or None,
+        }
+
+    def relevance(self, name: str) -> dict[str, float]:
+        """Return the relevance of the features of a model, by their names."""
+        keeper = self.workers[name].keeper
+        with keeper.turns.reading():
+            model = keeper.model
+            if not model.ready or not hasattr(model.estimator.learner_, "feature_relevance"):
+                return {}
+            values = model.estimator.feature_relevance_
+            if model.encoder is None:
+                names = [f"x{j}" for j in range(len(values))]
+            else:
+                names = model.encoder.get_feature_names_out().tolist()
+        return dict(zip(names, values.tolist(), strict=True))
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """Return what happened to a model."""
+        keeper = self.workers[name].keeper
+        with keeper.turns.reading():
+            model = keeper.model
+            if not model.ready or not hasattr(model.estimator.learner_, "events"):
+                return []
+            found: list[dict[str, Any]] = model.estimator.events_
+        return found
+
+    def close(self) -> None:
+        """Do what waits, write checkpoints, and let the state go."""
+        for worker in self.workers.values():
+            worker.stop()
+        self.workers.clear()
+        os.close(self._lock)
+
+
+def _classes(estimator: Any) -> list[Any] | None:
+    classes = getattr(estimator, "classes_", None)
+    return None if classes is None else classes.tolist()
+
+
+def _locked(path: Path) -> int:
+    import fcntl
+
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise StateError(f"{path.parent} is in use by another service") from None
+    return descriptor

@@ -1,0 +1,271 @@
+"""A model of tables that learns while it answers: encoder, estimator and figures.
+
+It starts from nothing. The first rows are kept until there are enough of them to tell what the
+columns hold and what the task is; till then the answer is the label that came most often, or the
+mean. From then on results do not depend on how the rows were cut into batches, so that a replay
+of all rows gives the same model, bit for bit.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
+from forks.estimators.saving import Saved, as_bytes
+from forks.evaluate import ClassificationMeasures, RegressionMeasures
+from forks.evaluate.encoded import encoder_beside, encoder_state
+from forks.evaluate.predictions import probabilities_of
+from forks.features import TableEncoder
+from forks.files import ModelFileError
+from forks.serve.labels import LabelKind, kind_of_labels
+from forks.serve.tables import Batch
+
+FIRST = 100  # rows that columns and task are found from
+_MOST_FIRST = 10_000  # if all labels are alike
+_MEASURES = "measures."
+_SLICE = 64  # rows that are learned before others have a turn
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a model is begun with."""
+
+    effort: str = "balanced"
+    task: str | None = None  # by default found from the first labels
+    seed: int = 0
+
+
+class Answers(NamedTuple):
+    """Predictions of rows."""
+
+    labels: list[Any]
+    probabilities: list[list[float]] | None  # of the classes, in their order
+    classes: list[Any] | None
+
+    def part(self, start: int, stop: int) -> "Answers":
+        """Return those of some rows."""
+        shares = None if self.probabilities is None else self.probabilities[start:stop]
+        return Answers(self.labels[start:stop], shares, self.classes)
+
+    @classmethod
+    def joined(cls, parts: list["Answers"]) -> "Answers":
+        """Return the answers of parts; classes that came late have had no probability before."""
+        classes = parts[-1].classes
+        labels = [label for part in parts for label in part.labels]
+        if classes is None or parts[-1].probabilities is None:
+            return cls(labels, None, classes)
+        shares: list[list[float]] = []
+        for part in parts:
+            known = {label: i for i, label in enumerate(part.classes or [])}
+            places = [known.get(label, -1) for label in classes]
+            for row in part.probabilities or []:
+                shares.append([row[i] if i >= 0 else 0.0 for i in places])
+        return cls(labels, shares, classes)
+
+
+class TableModel:
+    """The model; not safe for threads by itself."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.encoder: TableEncoder | None = None
+        self.estimator: Any = None
+        self.measures: Any = None
+        self.kind: LabelKind | None = None  # of the labels
+        self.rounds = 0  # rows learned
+        self.first = Batch.of_columns({}, [], None)  # kept until the columns are known
+
+    @property
+    def ready(self) -> bool:
+        """Whether the columns and the task are known."""
+        return self.estimator is not None
+
+    @property
+    def task(self) -> str | None:
+        """The task, if it is known."""
+        return self.estimator._task if self.ready else self.settings.task
+
+    # ---- answers -----------------------------------------------------------------------------
+
+    def answer(self, batch: Batch) -> Answers:
+        """Predict what comes next in the stream."""
+        if not self.ready:
+            return self._base(len(batch))
+        scores = self.estimator.score_ahead(self._encoded(batch))
+        return self._answers(scores)
+
+    def _encoded(self, batch: Batch) -> Any:
+        if self.encoder is None:
+            return batch.matrix(self.estimator)
+        return self.encoder.transform(batch.columns_for(self.encoder))
+
+    def _base(self, n: int) -> Answers:
+        labels = self.first.labels
+        if not labels:
+            return Answers([None] * n, None, None)
+        if self._task_of(labels) == "regression":
+            return Answers([float(np.mean(labels))] * n, None, None)
+        return Answers([Counter(labels).most_common(1)[0][0]] * n, None, None)
+
+    def _answers(self, scores: np.ndarray) -> Answers:
+        model = self.estimator
+        if model._task == "regression":
+            return Answers(scores.tolist(), None, None)
+        labels = model.labels_of(scores).tolist()
+        shares = probabilities_of(model.learner_, scores)
+        return Answers(labels, None if shares is None else shares.tolist(), model.classes_.tolist())
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def check(self, batch: Batch) -> None:
+        """Raise an error if the batch cannot be learned, whatever its cells are."""
+        known = self.kind
+        if known is None and self.first.labels:
+            known = kind_of_labels(self.first.labels)
+        kind = kind_of_labels(batch.labels, known)
+        if self.task == "regression" and kind is not LabelKind.NUMBER:
+            raise ValueError(f"labels must be numbers in a regression, got {batch.labels[0]!r}")
+
+    def learn(self, batch: Batch, give_way: Callable[[], None] | None = None) -> Answers:
+        """Predict each row before its label is used, learn it, and count how it went.
+
+        `give_way` is called now and then: others may use the model meanwhile. After a `ValueError`
+        the model is as it was before.
+        """
+        self.check(batch)
+        if self.ready:
+            answers = self._play(batch, give_way)
+            self.rounds += len(batch)
+            return answers
+        base, n = self._base(len(batch)), self._enough(batch)
+        self.first = self.first.joined(batch.part(0, n))
+        if len(self.first) < FIRST or not self._can_begin(self.first.labels):
+            self.first = self.first.part(max(0, len(self.first) - _MOST_FIRST), len(self.first))
+            self.rounds += len(batch)
+            return base
+        self._begin()
+        rest = batch.part(n, len(batch))
+        later = self._play(rest) if len(rest) else base.part(0, 0)
+        self.rounds += len(batch)
+        return Answers(base.labels[:n] + later.labels, None, later.classes)
+
+    def _enough(self, batch: Batch) -> int:
+        """Return how many rows of a batch are to be kept with the first ones."""
+        labels = [*self.first.labels, *batch.labels]
+        n = max(FIRST, len(self.first) + 1)
+        while n <= len(labels) and not self._can_begin(labels[:n]):
+            n = next((i + 1 for i, y in enumerate(labels) if y != labels[0]), len(labels) + 1)
+        return min(n - len(self.first), len(batch))
+
+    def _can_begin(self, labels: list[Any]) -> bool:
+        return len(set(labels)) > 1 or self._task_of(labels) == "regression"
+
+    def _task_of(self, labels: list[Any]) -> str:
+        return self.settings.task or kind_of_labels(labels).task(labels)
+
+    def _begin(self) -> None:
+        first, task = self.first, self._task_of(self.first.labels)
+        encoder = TableEncoder(task=task)
+        encoder.look(first.columns, first.labels)
+        kinds: Any = {"classification": OnlineKernelClassifier, "regression": OnlineKernelRegressor}
+        self.estimator = kinds[task](effort=self.settings.effort, random_state=self.settings.seed)
+        self.encoder, self.kind = encoder, kind_of_labels(first.labels)
+        self.first = Batch.of_columns({}, [], None)
+        self._play(first)
+
+    def _play(self, batch: Batch, give_way: Callable[[], None] | None = None) -> Answers:
+        assert self.kind is not None
+        y = self.kind.array(batch.labels)
+        if self.encoder is None:
+            X = batch.matrix(self.estimator)
+        else:
+            X = self.encoder.learn_transform(batch.columns_for(self.encoder), y)
+        weights = None if batch.weights is None else np.array(batch.weights)
+        parts, size = [], _SLICE if hasattr(self.estimator, "engine_") else len(y)
+        for start in range(0, len(y), size):  # the first rows in one go: they have all classes
+            part = slice(start, start + size)
+            some = None if weights is None else weights[part]
+            parts.append(self._answered(X[part], y[part], some))
+            if give_way is not None:
+                give_way()
+        return parts[0] if len(parts) == 1 else Answers.joined(parts)
+
+    def _answered(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Answers:
+        scores = self.estimator.prequential(X, y, sample_weight=weights)
+        answers = self._answers(scores)
+        self._count(y, answers, scores)
+        return answers
+
+    def _count(self, y: np.ndarray, answers: Answers, scores: np.ndarray) -> None:
+        if self.measures is None:
+            self.measures = self._new_measures()
+        if answers.classes is None:
+            self.measures.update(y, scores)
+            return
+        shares = None if answers.probabilities is None else np.array(answers.probabilities)
+        self.measures.update(y, np.array(answers.labels), scores, shares, answers.classes)
+
+    def _new_measures(self) -> Any:
+        if self.estimator._task == "regression":
+            return RegressionMeasures()
+        return ClassificationMeasures(self.estimator.classes_)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures so far, over all rows and over the last ones."""
+        if self.measures is None:
+            return {}
+        found = self.measures.figures()
+        return {name: value if value == value else None for name, value in found.items()}
+
+    # ---- as bytes ----------------------------------------------------------------------------
+
+    def as_bytes(self, note: Any) -> bytes:
+        """Return the bytes of a model file, which `forks predict` reads, too."""
+        known, arrays = encoder_state(self.encoder)
+        first = {"columns": self.first.columns, "labels": self.first.labels}
+        told = {
+            "settings": asdict(self.settings),
+            "rounds": self.rounds,
+            "kind": self.kind,
+            "first": {**first, "weights": self.first.weights},
+            **note,
+        }
+        if self.measures is not None:
+            arrays |= {_MEASURES + k: v for k, v in self.measures.arrays().items()}
+        model = self.estimator if self.ready else OnlineKernelClassifier()
+        return as_bytes(model, {"serve": told, **known}, arrays)
+
+    @classmethod
+    def from_saved(cls, saved: Saved) -> tuple["TableModel", dict[str, Any]]:
+        """Return the model of a file, of the service or of `forks run --save`, and its note."""
+        note = saved.note if isinstance(saved.note, dict) else {}
+        told = note.get("serve", {})
+        try:
+            made = cls(Settings(**told.get("settings", {})))
+            made.rounds = int(told.get("rounds", 0))
+            first = told.get("first", {"columns": {}, "labels": [], "weights": None})
+            made.first = Batch.of_columns(**first)
+            if hasattr(saved.model, "engine_"):
+                made._take(saved, told)
+        except (TypeError, KeyError, ValueError) as error:
+            raise ModelFileError(f"it is no model of a service: {error}") from None
+        return made, told
+
+    def _take(self, saved: Saved, told: dict[str, Any]) -> None:
+        self.encoder, self.estimator = encoder_beside(saved), saved.model
+        classes = getattr(saved.model, "classes_", None)
+        kind = told.get("kind")
+        self.kind = LabelKind(kind) if kind else LabelKind.of_classes(classes)
+        if not self.rounds:
+            self.rounds = int(saved.model.n_rounds_)
+        counted = {
+            name.removeprefix(_MEASURES): array
+            for name, array in saved.arrays.items()
+            if name.startswith(_MEASURES)
+        }
+        self.measures = self._new_measures()
+        if counted:
+            self.measures.restore(counted)

@@ -1,0 +1,92 @@
+"""Rows with labels, as requests bring them: columns of cells."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Batch(NamedTuple):
+    """Rows, perhaps with labels and weights."""
+
+    columns: dict[str, list[Any]]
+    labels: list[Any]  # none if the rows are to be predicted only
+    weights: list[float] | None
+    n: int
+
+    @classmethod
+    def of_columns(
+        cls, columns: dict[str, Any], labels: list[Any], weights: list[float] | None
+    ) -> "Batch":
+        """Make it of columns of one length."""
+        n = len(next(iter(columns.values()))) if columns else len(labels)
+        for name, cells in columns.items():
+            if len(cells) != n:
+                raise ValueError(f"column {name!r} has {len(cells)} cells, but the first has {n}")
+        return cls(columns, labels, weights, n)
+
+    @classmethod
+    def of_rows(
+        cls, rows: list[dict[str, Any]], labels: list[Any], weights: list[float] | None
+    ) -> "Batch":
+        """Make it of rows; a cell that a row does not have is missing."""
+        names = dict.fromkeys(rows[0]) if rows else {}
+        if any(row.keys() != names.keys() for row in rows):
+            names = dict.fromkeys(name for row in rows for name in row)
+        return cls({k: [row.get(k) for row in rows] for k in names}, labels, weights, len(rows))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def part(self, start: int, stop: int) -> "Batch":
+        """Return some of the rows."""
+        columns = {name: cells[start:stop] for name, cells in self.columns.items()}
+        weights = None if self.weights is None else self.weights[start:stop]
+        n = len(range(*slice(start, stop).indices(self.n)))
+        return Batch(columns, self.labels[start:stop], weights, n)
+
+    def joined(self, other: "Batch") -> "Batch":
+        """Return these rows and then others; cells that one of them has not are missing."""
+        if not self.n:
+            return other
+        columns = {}
+        for name in dict.fromkeys([*self.columns, *other.columns]):
+            before = self.columns.get(name) or [None] * self.n
+            columns[name] = [*before, *(other.columns.get(name) or [None] * other.n)]
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            weights = [*(self.weights or [1.0] * self.n), *(other.weights or [1.0] * other.n)]
+        return Batch(columns, [*self.labels, *other.labels], weights, self.n + other.n)
+
+    @classmethod
+    def concatenated(cls, batches: list["Batch"]) -> "Batch":
+        """Return the rows of batches that have the same columns, one after the other."""
+        columns = {
+            name: [cell for batch in batches for cell in batch.columns[name]]
+            for name in batches[0].columns
+        }
+        labels = [label for batch in batches for label in batch.labels]
+        weights = None
+        if any(batch.weights is not None for batch in batches):
+            weights = [w for batch in batches for w in batch.weights or [1.0] * batch.n]
+        return cls(columns, labels, weights, sum(batch.n for batch in batches))
+
+    def columns_for(self, encoder: Any) -> dict[str, list[Any]]:
+        """Return the columns that an encoder knows; those that no row has are missing."""
+        names = encoder.feature_names_in_
+        return {name: self.columns.get(name) or [None] * self.n for name in names}
+
+    def matrix(self, estimator: Any) -> np.ndarray:
+        """Return numbers, for an estimator without an encoder: columns by their names, or order."""
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            names = list(self.columns)
+            width = estimator.n_features_in_
+            if len(names) != width:
+                raise ValueError(f"the rows have {len(names)} columns, but the model {width}")
+        cells = [self.columns.get(name) or [None] * self.n for name in names]
+        found = np.array([[np.nan if c is None else c for c in column] for column in cells], object)
+        for name, column in zip(names, found, strict=True):
+            wrong = [i for i, cell in enumerate(column) if isinstance(cell, str)]
+            if wrong:
+                raise ValueError(f"row {wrong[0] + 1}, column {name!r}: not a number")
+        return found.astype(np.float64).T.copy()

@@ -1,0 +1,179 @@
+"""The one thread that changes a model: it takes what has come, journals it, and learns it.
+
+Whatever waits when it looks is one group: one write to the disk, rows learned together. The busier
+the service, the larger the groups.
+"""
+
+import asyncio
+import errno
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from forks.serve.applying import Outcome
+from forks.serve.keeper import Keeper
+from forks.serve.operations import Operation
+from forks.serve.reader import Reader
+
+_MOST = 4_096  # operations of a group
+_RETRY = 5.0  # seconds after a checkpoint that could not be written
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class StorageError(Exception):
+    """What was asked for cannot be written to the disk, and so was not done."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+        self.is_full = error.errno in _FULL
+
+
+@dataclass
+class _Task:
+    """An operation, or a call, that waits for the worker."""
+
+    work: Operation | Callable[[], Any]
+    future: asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop
+    result: Any = None
+    error: Exception | None = None
+
+
+class Worker(threading.Thread):
+    """Learns in the background.
+
+    Parameters
+    ----------
+    name : str
+    keeper : Keeper
+    every : int
+        Rows from one checkpoint to the next.
+    seconds : float
+        Seconds after which there is one in any case, if something was learned.
+    """
+
+    def __init__(
+        self, name: str, keeper: Keeper, every: int = 50_000, seconds: float = 60.0
+    ) -> None:
+        super().__init__(name=f"forks-{name}", daemon=True)
+        self.keeper, self.every, self.seconds = keeper, every, seconds
+        self.reader = Reader(keeper)
+        self.failures = 0  # writes that the disk refused
+        self.storage_fault = ""  # of the last write, if it failed
+        self._tasks: deque[_Task] = deque()
+        self._come = threading.Event()
+        self._stopping = False
+        self._next_try = 0.0
+
+    # ---- for the event loop ------------------------------------------------------------------
+
+    async def do(self, operation: Operation) -> Outcome:
+        """Journal and do an operation."""
+        outcome: Outcome = await self._submit(operation)
+        return outcome
+
+    async def call(self, work: Callable[[], Any]) -> Any:
+        """Call a function between two groups."""
+        return await self._submit(work)
+
+    def _submit(self, work: Operation | Callable[[], Any]) -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        task = _Task(work, loop.create_future(), loop)
+        self._tasks.append(task)
+        self._come.set()
+        return task.future
+
+    @property
+    def waiting(self) -> int:
+        """Operations that wait."""
+        return len(self._tasks)
+
+    def stop(self) -> None:
+        """Do what waits, write a checkpoint, and end."""
+        self._stopping = True
+        self._come.set()
+        self.join()
+        self.keeper.close()
+
+    # ---- the thread --------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Do what comes until the end."""
+        while True:
+            self._come.wait(timeout=1.0)
+            self._come.clear()
+            while group := self._group():
+                self._do(group)
+                self._save_if_due()
+            self._save_if_due()
+            if self._stopping and not self._tasks:
+                break
+        self._save()
+
+    def _group(self) -> list[_Task]:
+        group: list[_Task] = []
+        while self._tasks and len(group) < _MOST:
+            if not isinstance(self._tasks[0].work, Operation):
+                if not group:
+                    group.append(self._tasks.popleft())
+                break
+            group.append(self._tasks.popleft())
+        return group
+
+    def _do(self, group: list[_Task]) -> None:
+        work = group[0].work
+        try:
+            if not isinstance(work, Operation):
+                group[0].result = work()
+            else:
+                self._do_operations(group)
+        except Exception as error:  # whoever waits gets it
+            for task in group:
+                task.error = error
+        for loop in {task.loop for task in group}:
+            done = [task for task in group if task.loop is loop]
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_set_all, done)
+
+    def _do_operations(self, group: list[_Task]) -> None:
+        operations = [task.work for task in group if isinstance(task.work, Operation)]
+        try:
+            outcomes = self.keeper.do(operations)
+        except OSError as error:
+            self._note_failure(error)
+            raise StorageError(error) from error
+        self.storage_fault = ""
+        for task, outcome in zip(group, outcomes, strict=True):
+            task.result = outcome
+
+    def _note_failure(self, error: OSError) -> None:
+        self.failures += 1
+        self.storage_fault = error.strerror or str(error)
+
+    def _save_if_due(self) -> None:
+        keeper = self.keeper
+        if keeper.journal.last == keeper.saved or time.monotonic() < self._next_try:
+            return
+        many = keeper.model.rounds - keeper.saved_rounds >= self.every
+        if many or time.time() - keeper.saved_at >= self.seconds:
+            self._save()
+
+    def _save(self) -> None:
+        try:
+            self.keeper.checkpoint()
+        except OSError as error:
+            self._note_failure(error)
+            self._next_try = time.monotonic() + _RETRY
+
+
+def _set_all(tasks: list[_Task]) -> None:
+    for task in tasks:
+        if task.future.done():  # whoever waited has gone
+            continue
+        if task.error is not None:
+            task.future.set_exception(task.error)
+        else:
+            task.future.set_result(task.result)
