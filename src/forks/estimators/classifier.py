@@ -243,6 +243,9 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
         mistakes; "lead": another expert leads) and the place of the "expert". Starts tell on how
         many "rows", and what is new beside the leader: the feature whose "relevance" differs most,
         and the one whose centre has moved most ("shift"). Only for "balanced" and "best".
+    expert_weights_ : array of shape (n_experts + 2,)
+        How much each expert counts for the next row, then the last label and the base rates; they
+        sum to 1. Only for "balanced" and "best".
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

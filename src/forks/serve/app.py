@@ -13,7 +13,7 @@ from forks.serve import learning_routes, model_routes, problems
 from forks.serve.access import Role
 from forks.serve.answers import json_answer
 from forks.serve.context import Context
-from forks.serve.live import live
+from forks.serve.live import following, live
 from forks.serve.page import page_routes
 
 
@@ -67,6 +67,7 @@ def application(context: Context) -> Litestar:
         exception_handlers={Exception: problems.handle},
         request_max_body_size=context.limits.body,
         openapi_config=OpenAPIConfig(title="forks", version=__version__, path="/schema"),
+        lifespan=[following],
         on_shutdown=[context.service.close],
         logging_config=None,
     )
