@@ -4,26 +4,24 @@ import io
 from typing import Any
 
 import msgspec
-from litestar import Response
 
 from forks.serve.bodies import Form
+from forks.serve.exchange import Answer
 from forks.serve.table_model import Answers
 
 _TYPES = {
-    Form.JSON: "application/json",
-    Form.LINES: "application/x-ndjson",
-    Form.ARROW: "application/vnd.apache.arrow.stream",
+    Form.LINES: b"application/x-ndjson",
+    Form.ARROW: b"application/vnd.apache.arrow.stream",
 }
+_ENCODER = msgspec.json.Encoder()
 
 
-def json_answer(content: Any, status: int = 200) -> Response[bytes]:
+def json_answer(content: Any) -> Answer:
     """Return a JSON answer."""
-    return Response(
-        msgspec.json.encode(content), status_code=status, media_type="application/json"
-    )
+    return Answer(_ENCODER.encode(content))
 
 
-def answer(form: Form, answers: Answers, ids: list[str] | None, **more: Any) -> Response[bytes]:
+def answer(form: Form, answers: Answers, ids: list[str] | None, **more: Any) -> Answer:
     """Return predictions; `more` are members of a JSON object."""
     if form is Form.JSON:
         content: dict[str, Any] = {"predictions": answers.labels}
@@ -31,7 +29,7 @@ def answer(form: Form, answers: Answers, ids: list[str] | None, **more: Any) -> 
             content |= {"classes": answers.classes, "probabilities": answers.probabilities}
         return json_answer({**content, **more})
     body = _lines(answers, ids) if form is Form.LINES else _arrow(answers, ids)
-    return Response(body, status_code=200, media_type=_TYPES[form])
+    return Answer(body, _TYPES[form])
 
 
 def _lines(answers: Answers, ids: list[str] | None) -> bytes:
@@ -44,7 +42,7 @@ def _lines(answers: Answers, ids: list[str] | None) -> bytes:
             names = map(str, answers.classes)
             row["probabilities"] = dict(zip(names, answers.probabilities[i], strict=True))
         rows.append(row)
-    return msgspec.json.Encoder().encode_lines(rows)
+    return _ENCODER.encode_lines(rows)
 
 
 def _arrow(answers: Answers, ids: list[str] | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from litestar import Litestar, Request, Response, get
 from litestar.datastructures import State
 from litestar.openapi import OpenAPIConfig
@@ -9,11 +10,12 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from forks import __version__
-from forks.serve import learning_routes, model_routes, problems
+from forks.serve import model_routes, problems
 from forks.serve.access import Role
-from forks.serve.answers import json_answer
 from forks.serve.context import Context
+from forks.serve.learning_routes import Front
 from forks.serve.live import following, live
+from forks.serve.openapi import described
 from forks.serve.page import page_routes
 
 
@@ -30,25 +32,22 @@ async def readyz(request: Request[Any, Any, Any]) -> Response[bytes]:
     faults = {name: w.storage_fault for name, w in workers.items() if w.storage_fault}
     dead = [name for name, w in workers.items() if not w.is_alive()]
     content = {"status": "ok" if not (faults or dead) else "unavailable", "faults": faults}
-    return json_answer(content, 200 if not (faults or dead) else 503)
+    status = 200 if not (faults or dead) else 503
+    return Response(msgspec.json.encode(content), status_code=status, media_type="application/json")
 
 
 @get("/metrics", summary="Metrics for Prometheus", include_in_schema=False)
 async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Return the metrics in the text format of Prometheus."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "metrics", Role.PREDICT):
+    with context.admitted(request.scope, "metrics", Role.PREDICT):
         data = generate_latest(context.metrics.registry)
         return Response(data, media_type=CONTENT_TYPE_LATEST)
 
 
-def application(context: Context) -> Litestar:
+def application(context: Context) -> Front:
     """Return the ASGI application of a service, which it closes when it ends."""
     handlers = [
-        learning_routes.predict,
-        learning_routes.learn,
-        learning_routes.predict_then_learn,
-        learning_routes.feedback,
         model_routes.models,
         model_routes.model,
         model_routes.relevance,
@@ -61,7 +60,7 @@ def application(context: Context) -> Litestar:
         metrics,
         *page_routes(),
     ]
-    return Litestar(
+    rest = Litestar(
         handlers,
         state=State({"context": context}),
         exception_handlers={Exception: problems.handle},
@@ -71,3 +70,5 @@ def application(context: Context) -> Litestar:
         on_shutdown=[context.service.close],
         logging_config=None,
     )
+    rest.openapi_schema.paths = {**described(), **(rest.openapi_schema.paths or {})}
+    return Front(context, rest)

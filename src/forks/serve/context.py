@@ -1,17 +1,13 @@
 """What every request needs: the models, who may do what, limits and metrics."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from litestar import Request
-from litestar.exceptions import ClientException
-
 from forks.serve.access import Access, Role
-from forks.serve.bodies import MEDIA_TYPES, Form
+from forks.serve.exchange import client_of, header
 from forks.serve.limits import Buckets, Limits
 from forks.serve.metrics import Metrics
 from forks.serve.problems import Problem, problem_of
@@ -32,16 +28,15 @@ class Context:
         self.metrics = Metrics(self.service)
         self._buckets = Buckets(self.limits)
         self._working = 0
+        self.ending = False  # set when the server is told to stop: streams must end
 
-    @asynccontextmanager
-    async def admitted(
-        self, request: Request[Any, Any, Any], endpoint: str, role: Role
-    ) -> AsyncIterator[None]:
+    @contextmanager
+    def admitted(self, scope: Any, endpoint: str, role: Role) -> Iterator[None]:
         """Context of a request that may be answered; else a `Problem`. It is counted."""
         begin, status = time.perf_counter(), 200
         self._working += 1
         try:
-            self._check(request, role)
+            self._check(scope, role)
             yield
         except Exception as error:
             status = problem_of(error).status
@@ -50,12 +45,12 @@ class Context:
             self._working -= 1
             self.metrics.count(endpoint, status, time.perf_counter() - begin)
 
-    def _check(self, request: Request[Any, Any, Any], role: Role) -> None:
+    def _check(self, scope: Any, role: Role) -> None:
         if self._working > self.limits.concurrent:
             raise Problem(429, "too many requests at a time", {"Retry-After": "1"})
-        client = "" if request.client is None else request.client.host
+        client = client_of(scope)
         if not self.access.is_open:
-            kind, _, given = request.headers.get("authorization", "").partition(" ")
+            kind, _, given = header(scope, b"authorization").partition(" ")
             holder = self.access.holder(given.strip()) if kind.lower() == "bearer" else None
             if holder is None:
                 raise Problem(401, "a valid token is needed", {"WWW-Authenticate": "Bearer"})
@@ -73,27 +68,7 @@ class Context:
             raise Problem(404, f"there is no model {name[:64]!r}")
         return worker
 
-    async def body(self, request: Request[Any, Any, Any]) -> bytes:
-        """Return the body, if it is not too long and comes in time."""
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                return await request.body()
-        except TimeoutError:
-            raise Problem(408, "the body took too long to come") from None
-        except ClientException as error:
-            raise problem_of(error) from None
-
     def check_rows(self, n: int) -> None:
         """Check the number of rows of a request."""
         if n > self.limits.rows:
             raise Problem(413, f"{n:,} rows, but a request may have {self.limits.rows:,}")
-
-
-def form_of(request: Request[Any, Any, Any]) -> Form:
-    """Return the form of the body, by its media type."""
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    form = MEDIA_TYPES.get(media_type.lower())
-    if form is None:
-        known = ", ".join(MEDIA_TYPES)
-        raise Problem(415, f"the media type must be one of {known}, got {media_type[:100]!r}")
-    return form

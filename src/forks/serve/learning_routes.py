@@ -1,97 +1,111 @@
-"""The endpoints that predict and learn."""
+"""The endpoints that predict and learn, which every row passes: see `exchange`."""
 
-import asyncio
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
-from litestar import Request, Response, post
-
+from forks.serve import problems
 from forks.serve.access import Role
 from forks.serve.answers import answer, json_answer
-from forks.serve.context import Context, form_of
+from forks.serve.context import Context
+from forks.serve.exchange import Answer, Scope, form_of, read_body, send_answer
 from forks.serve.operations import Kind, Operation, operation
-from forks.serve.table_model import Answers
 from forks.serve.worker import Worker
 
-_INLINE = 200  # rows that are predicted without another thread
-_REST = {"status_code": 200, "media_type": "application/json"}
+Endpoint = Callable[[Worker, Operation], Awaitable[Answer]]
 
 
-async def _operation(
-    context: Context, request: Request[Any, Any, Any], worker: Worker, kind: Kind
-) -> Operation:
-    """Read the operation that a request asks for."""
-    form = form_of(request)
-    body = await context.body(request)
-    read = operation(kind, form, body, time.time(), worker.keeper.model.rounds)
-    content = read.content
-    n = len(content if kind is not Kind.ASK else content.batch)
-    context.check_rows(n)
-    return read
-
-
-@post("/v1/models/{name:str}/predict", summary="Predict rows", **_REST)
-async def predict(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
+async def predict(worker: Worker, asked: Operation) -> Answer:
     """Predict rows; those with ids are kept, to be learned when their labels come."""
-    context: Context = request.app.state.context
-    async with context.admitted(request, "predict", Role.PREDICT):
-        worker = context.worker(name)
-        asked = await _operation(context, request, worker, Kind.ASK)
-        batch, ids = asked.content
-        answers = await _predicted(worker, batch)
-        if ids is not None:
-            await worker.do(asked)
-        return answer(asked.form, answers, ids, ready=worker.keeper.model.ready)
+    batch, ids = asked.content
+    answers = await worker.reader.predict(batch)
+    if ids is not None:
+        await worker.do(asked)
+    return answer(asked.form, answers, ids, ready=worker.keeper.model.ready)
 
 
-async def _predicted(worker: Worker, batch: Any) -> Answers:
-    def work() -> Answers:
-        with worker.keeper.turns.reading():
-            return worker.keeper.model.answer(batch)
-
-    return work() if len(batch) <= _INLINE else await asyncio.to_thread(work)
-
-
-@post("/v1/models/{name:str}/learn", summary="Learn rows and their labels", **_REST)
-async def learn(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
+async def learn(worker: Worker, told: Operation) -> Answer:
     """Learn rows in their order; answered when they cannot be lost any more."""
-    context: Context = request.app.state.context
-    async with context.admitted(request, "learn", Role.LEARN):
-        worker = context.worker(name)
-        told = await _operation(context, request, worker, Kind.LEARN)
-        outcome = await worker.do(told)
-        if outcome.error is not None:
-            raise outcome.error
-        return json_answer({"learned": len(told.content), "rows": worker.keeper.model.rounds})
+    outcome = await worker.do(told)
+    if outcome.error is not None:
+        raise outcome.error
+    return json_answer({"learned": len(told.content), "rows": worker.keeper.model.rounds})
 
 
-@post("/v1/models/{name:str}/predict-then-learn", summary="Predict each row, then learn it", **_REST)
-async def predict_then_learn(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
+async def predict_then_learn(worker: Worker, told: Operation) -> Answer:
     """Predict each row before its label is used, then learn it."""
-    context: Context = request.app.state.context
-    async with context.admitted(request, "predict-then-learn", Role.LEARN):
-        worker = context.worker(name)
-        told = await _operation(context, request, worker, Kind.LEARN)
-        outcome = await worker.do(told)
-        if outcome.error is not None:
-            raise outcome.error
-        assert outcome.answers is not None
-        return answer(told.form, outcome.answers, None, rows=worker.keeper.model.rounds)
+    outcome = await worker.do(told)
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.answers is not None
+    return answer(told.form, outcome.answers, None, rows=worker.keeper.model.rounds)
 
 
-@post("/v1/models/{name:str}/feedback", summary="Give labels of rows predicted before", **_REST)
-async def feedback(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
+async def feedback(worker: Worker, told: Operation) -> Answer:
     """Learn rows that were predicted under an id, now that their labels have come.
 
     The answer says for each id what became of its label: learned, twice, late or unknown.
     """
-    context: Context = request.app.state.context
-    async with context.admitted(request, "feedback", Role.LEARN):
-        worker = context.worker(name)
-        told = await _operation(context, request, worker, Kind.FEEDBACK)
-        outcome = await worker.do(told)
-        if outcome.error is not None:
-            raise outcome.error
-        fates = outcome.fates or {}
-        learned = sum(fate == "learned" for fate in fates.values())
-        return json_answer({"learned": learned, "labels": fates})
+    outcome = await worker.do(told)
+    if outcome.error is not None:
+        raise outcome.error
+    fates = outcome.fates or {}
+    learned = sum(fate == "learned" for fate in fates.values())
+    return json_answer({"learned": learned, "labels": fates})
+
+
+class Verb(NamedTuple):
+    """What can be asked of a model for every row."""
+
+    kind: Kind
+    role: Role
+    endpoint: Endpoint
+
+
+VERBS = {
+    "predict": Verb(Kind.ASK, Role.PREDICT, predict),
+    "learn": Verb(Kind.LEARN, Role.LEARN, learn),
+    "predict-then-learn": Verb(Kind.LEARN, Role.LEARN, predict_then_learn),
+    "feedback": Verb(Kind.FEEDBACK, Role.LEARN, feedback),
+}
+_PREFIX = "/v1/models/"
+
+
+class Front:
+    """The ASGI application that answers these endpoints itself, and leaves the others to `rest`."""
+
+    def __init__(self, context: Context, rest: Any) -> None:
+        self.context, self.rest = context, rest
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["path"].startswith(_PREFIX):
+            name, _, verb = scope["path"][len(_PREFIX) :].partition("/")
+            if verb in VERBS:
+                await self._answer(scope, receive, send, name, verb)
+                return
+        await self.rest(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Any, send: Any, name: str, verb: str) -> None:
+        context, (kind, role, endpoint) = self.context, VERBS[verb]
+        try:
+            with context.admitted(scope, verb, role):
+                if scope["method"] != "POST":
+                    raise problems.Problem(405, "the method must be POST", {"Allow": "POST"})
+                worker, form, limits = context.worker(name), form_of(scope), context.limits
+                body = await read_body(receive, scope, limits.body, limits.seconds)
+                read = operation(kind, form, body, time.time(), worker.keeper.model.rounds)
+                context.check_rows(read.n_rows)
+                found = await endpoint(worker, read)
+        except Exception as error:
+            found = _failed(scope, error)
+        await send_answer(send, found)
+
+
+def _failed(scope: Scope, error: Exception) -> Answer:
+    problem = problems.problem_of(error)
+    if problem.status == 500:
+        problems.LOG.exception("%s %s", scope["method"], scope["path"], exc_info=error)
+    headers = [(k.lower().encode(), v.encode()) for k, v in problem.headers.items()]
+    kind = problems.MEDIA_TYPE.encode()
+    return Answer(problems.body_of(problem), kind, problem.status, tuple(headers))

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from litestar import Litestar, Request, get
@@ -14,6 +15,7 @@ from forks.serve.context import Context
 from forks.serve.glances import Glances
 from forks.serve.problems import Problem
 
+_LOG = logging.getLogger("forks.serve")
 _SECONDS = 1.0
 _RELEVANCE = 10.0  # seconds from one look at the relevance of features to the next
 _SHARE = 0.1  # of the time of a core that such looks may take
@@ -44,10 +46,17 @@ class Live:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def _unharmed(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Do some work in a thread; what goes wrong with it is logged, and no reason to end."""
+        try:
+            await asyncio.to_thread(work, *arguments)
+        except Exception:
+            _LOG.exception("the page gets no news")
+
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(_SECONDS)
-            await asyncio.to_thread(self.glances.take)
+            await self._unharmed(self.glances.take)
             taken, self._taken = self._taken, asyncio.Event()
             taken.set()
 
@@ -56,7 +65,7 @@ class Live:
             begin = time.monotonic()
             for name in list(self._context.service.workers):
                 since = time.monotonic()
-                await asyncio.to_thread(self.glances.find_relevance, name)
+                await self._unharmed(self.glances.find_relevance, name)
                 await asyncio.sleep((time.monotonic() - since) / _SHARE)
             await asyncio.sleep(max(0.0, begin + _RELEVANCE - time.monotonic()))
 
@@ -68,7 +77,7 @@ class Live:
         try:
             if not once:
                 yield _message("history", self.glances.history(model, since))
-            while not self._ended:
+            while not (self._ended or self._context.ending):
                 taken = self._taken
                 yield _message("state", self.glances.state(model))
                 if once:
@@ -106,7 +115,7 @@ async def live(
     event `state` each second. Without the name of a model it is the first.
     """
     context: Context = request.app.state.context
-    async with context.admitted(request, "live", Role.PREDICT):
+    with context.admitted(request.scope, "live", Role.PREDICT):
         following: Live = request.app.state.live
         if following.open >= _STREAMS:
             raise Problem(429, "too many follow the service", {"Retry-After": "10"})

@@ -7,8 +7,8 @@ import msgspec
 from litestar import Request, Response, get, put
 
 from forks.serve.access import Role
-from forks.serve.answers import json_answer
 from forks.serve.context import Context
+from forks.serve.exchange import read_body
 from forks.serve.problems import Problem
 from forks.serve.service import NAME
 from forks.serve.table_model import Settings
@@ -21,42 +21,42 @@ _EFFORTS, _TASKS = ("fast", "balanced", "best"), ("classification", "regression"
 async def models(request: Request[Any, Any, Any]) -> Response[bytes]:
     """List the models, and what is known of each."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "models", Role.PREDICT):
-        return json_answer({"models": [context.service.info(n) for n in context.service.workers]})
+    with context.admitted(request.scope, "models", Role.PREDICT):
+        return _json({"models": [context.service.info(n) for n in context.service.workers]})
 
 
 @get("/v1/models/{name:str}", summary="Describe a model")
 async def model(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell columns, task, figures, labels that wait, and the state of the disk."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "model", Role.PREDICT):
+    with context.admitted(request.scope, "model", Role.PREDICT):
         context.worker(name)
-        return json_answer(context.service.info(name))
+        return _json(context.service.info(name))
 
 
 @get("/v1/models/{name:str}/relevance", summary="Tell which features matter")
 async def relevance(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell the relevance of each feature, which sum to one."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "relevance", Role.PREDICT):
+    with context.admitted(request.scope, "relevance", Role.PREDICT):
         context.worker(name)
-        return json_answer(await asyncio.to_thread(context.service.relevance, name))
+        return _json(await asyncio.to_thread(context.service.relevance, name))
 
 
 @get("/v1/models/{name:str}/events", summary="Tell what happened")
 async def events(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell when experts were started, and when others took over."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "events", Role.PREDICT):
+    with context.admitted(request.scope, "events", Role.PREDICT):
         context.worker(name)
-        return json_answer({"events": context.service.events(name)})
+        return _json({"events": context.service.events(name)})
 
 
 @get("/v1/models/{name:str}/file", summary="Download a model")
 async def download(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Return the model as a file, for `forks predict`, `forks info` or another service."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "file", Role.ADMIN):
+    with context.admitted(request.scope, "file", Role.ADMIN):
         keeper = context.worker(name).keeper
         data = await asyncio.to_thread(keeper.as_bytes)
         headers = {"Content-Disposition": f'attachment; filename="{name}.forks"'}
@@ -67,16 +67,21 @@ async def download(request: Request[Any, Any, Any], name: str) -> Response[bytes
 async def add(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Add a model: a new one with settings in JSON, or one that begins with a model file."""
     context: Context = request.app.state.context
-    async with context.admitted(request, "add", Role.ADMIN):
+    with context.admitted(request.scope, "add", Role.ADMIN):
         if not NAME.fullmatch(name):
             raise Problem(400, "a name has lower-case letters, digits, _ and -, at most 64")
         if name in context.service.workers:
             raise Problem(409, f"there is a model {name!r} already")
-        body = await context.body(request)
+        limits = context.limits
+        body = await read_body(request.receive, request.scope, limits.body, limits.seconds)
         kind = request.headers.get("content-type", "application/json").partition(";")[0]
         begin, settings = (body, None) if kind != "application/json" else (None, _settings(body))
         await asyncio.to_thread(context.service.add, name, begin, settings)
-        return json_answer(context.service.info(name), 201)
+        return _json(context.service.info(name), 201)
+
+
+def _json(content: Any, status: int = 200) -> Response[bytes]:
+    return Response(msgspec.json.encode(content), status_code=status, media_type="application/json")
 
 
 def _settings(body: bytes) -> Settings:
@@ -87,7 +92,5 @@ def _settings(body: bytes) -> Settings:
         raise Problem(400, f"the settings are effort, task and seed: {error}") from None
     fits = settings.effort in _EFFORTS and settings.task in (None, *_TASKS)
     if not (fits and isinstance(settings.seed, int) and 0 <= settings.seed < 2**31):
-        raise Problem(
-            400, f"effort is one of {', '.join(_EFFORTS)}, task of {', '.join(_TASKS)}"
-        )
+        raise Problem(400, f"effort is one of {', '.join(_EFFORTS)}, task of {', '.join(_TASKS)}")
     return settings

@@ -33,6 +33,11 @@ class Operation(NamedTuple):
     body: bytes
     content: Any  # Batch, Asked or list of Labelled
 
+    @property
+    def n_rows(self) -> int:
+        """Rows, or labels, of the request."""
+        return len(self.content.batch if self.kind is Kind.ASK else self.content)
+
     def record(self) -> bytes:
         """Return the record of the journal."""
         return _HEAD.pack(self.kind, self.form, self.time, self.rounds) + self.body

@@ -1,5 +1,6 @@
 """Errors as problem+json (RFC 9457): a title, what is wrong, and where."""
 
+import logging
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,7 @@ from forks.serve.bodies import BodyError
 from forks.serve.worker import StorageError
 
 MEDIA_TYPE = "application/problem+json"
+LOG = logging.getLogger("forks.serve")
 
 
 class Problem(Exception):
@@ -47,15 +49,20 @@ def problem_of(error: Exception) -> Problem:
 
 
 def handle(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """Return the answer to a request that has failed."""
+    """Return the answer to a request of Litestar's that has failed."""
     problem = problem_of(error)
     if problem.status == 500:
-        request.app.logger.exception("%s %s", request.method, request.url.path, exc_info=error)
-    return response(problem)
+        LOG.exception("%s %s", request.method, request.url.path, exc_info=error)
+    return Response(
+        body_of(problem),
+        status_code=problem.status,
+        media_type=MEDIA_TYPE,
+        headers=problem.headers,
+    )
 
 
-def response(problem: Problem) -> Response[bytes]:
-    """Return a problem as an answer."""
+def body_of(problem: Problem) -> bytes:
+    """Return a problem as JSON."""
     body = {
         "type": "about:blank",
         "title": HTTPStatus(problem.status).phrase,
@@ -63,9 +70,4 @@ def response(problem: Problem) -> Response[bytes]:
         "detail": problem.detail,
         **problem.members,
     }
-    return Response(
-        msgspec.json.encode(body),
-        status_code=problem.status,
-        media_type=MEDIA_TYPE,
-        headers=problem.headers,
-    )
+    return msgspec.json.encode(body)

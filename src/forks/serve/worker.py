@@ -16,6 +16,7 @@ from typing import Any
 from forks.serve.applying import Outcome
 from forks.serve.keeper import Keeper
 from forks.serve.operations import Operation
+from forks.serve.reader import Reader
 
 _MOST = 4_096  # operations of a group
 _RETRY = 5.0  # seconds after a checkpoint that could not be written
@@ -59,6 +60,7 @@ class Worker(threading.Thread):
     ) -> None:
         super().__init__(name=f"forks-{name}", daemon=True)
         self.keeper, self.every, self.seconds = keeper, every, seconds
+        self.reader = Reader(keeper)
         self.failures = 0  # writes that the disk refused
         self.storage_fault = ""  # of the last write, if it failed
         self._tasks: deque[_Task] = deque()
