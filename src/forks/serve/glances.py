@@ -20,7 +20,8 @@ from forks.serve import insight
 from forks.serve.context import Context
 
 KEPT = 600  # points
-_EVENTS, _CLASSES = 20, 20  # that are sent
+_EVENTS, _CLASSES = 20, 20  # that are sent each time
+_SECONDS = 10  # of the requests whose latency is told
 _FEATURES = 8  # whose relevance is
 _RATES = {  # figures that are drawn: of the answers, then of the label before, repeated
     "classification": ("accuracy", "last_label_mistake_rate"),
@@ -71,7 +72,8 @@ class Glances:
         self.latest: dict[str, Any] = {}
         self._relevance: dict[str, Relevance] = {}
         self._drawn: dict[str, Relevance] = {}  # the one that the last point with one has
-        self._before: tuple[float, int, dict[str, int]] | None = None  # time, requests, rows
+        self._before: tuple[float, dict[str, int]] | None = None  # time, and rows of the models
+        self._requests: deque[int] = deque(maxlen=_SECONDS + 1)  # so far, at the last glances
 
     # ---- once a second -----------------------------------------------------------------------
 
@@ -79,20 +81,14 @@ class Glances:
         """Look at the service and all its models."""
         now, service = time.time(), self._context.service
         told = {name: self._model(name) for name in list(service.workers)}
-        metrics = self._context.metrics
-        requests, rows = metrics.n_requests, {name: each["rows"] for name, each in told.items()}
-        then, requested, learned = self._before or (now, requests, rows)
+        rows = {name: each["rows"] for name, each in told.items()}
+        then, learned = self._before or (now, rows)
         seconds = max(now - then, 1e-3)
-        self._before = now, requests, rows
+        self._before = now, rows
         for name, each in told.items():
             each["rows_per_second"] = (rows[name] - learned.get(name, rows[name])) / seconds
             self.models.setdefault(name, Track()).add(now, self._drawn_of(each))
-        of_service = {
-            "requests": requests,
-            "requests_per_second": (requests - requested) / seconds,
-            **_quantiles(metrics.last_seconds, requests - requested),
-            "memory": memory_in_use(),
-        }
+        of_service = {**self._requests_in(seconds), "memory": memory_in_use()}
         self.service.add(now, of_service)
         self.latest = {
             "time": now,
@@ -100,6 +96,18 @@ class Glances:
             "started": self._context.started,
             **of_service,
             "models": told,
+        }
+
+    def _requests_in(self, seconds: float) -> dict[str, Any]:
+        """Return the requests since the last glance, and the latency of the latest ones."""
+        metrics = self._context.metrics
+        n = metrics.n_requests
+        before = self._requests[-1] if self._requests else n
+        self._requests.append(n)
+        return {
+            "requests": n,
+            "requests_per_second": (n - before) / seconds,
+            **_quantiles(metrics.last_seconds, n - self._requests[0]),
         }
 
     def _model(self, name: str) -> dict[str, Any]:
@@ -116,7 +124,7 @@ class Glances:
             **_rates(told["task"], figures),
             "weights": insight.expert_weights(keeper),
             "relevance": known.top if known else {},
-            "events": insight.events(keeper)[-_EVENTS:],
+            "events": insight.events(keeper),
         }
 
     def _drawn_of(self, told: dict[str, Any]) -> dict[str, Any]:
@@ -147,22 +155,25 @@ class Glances:
     # ---- for those who look ------------------------------------------------------------------
 
     def state(self, chosen: str | None) -> bytes:
-        """Return the last glance as JSON: all of one model, and lines of the others."""
+        """Return the last glance as JSON: one model with its last events, and lines of all."""
         models = self.latest["models"]
         short = ("name", "ready", "task", "rows", "now", "storage_fault")
+        model = models.get(self.chosen(chosen))
         told = {
             **self.latest,
             "models": [{key: each[key] for key in short} for each in models.values()],
-            "model": models.get(self.chosen(chosen)),
+            "model": model and {**model, "events": model["events"][-_EVENTS:]},
         }
         return _json(told)
 
     def history(self, chosen: str | None, since: float) -> bytes:
         """Return the points after a moment as JSON, of the service and of one model."""
         name = self.chosen(chosen)
-        track = self.models.get(name) if name is not None else None
-        points = track.since(since) if track is not None else []
-        return _json({"model": name, "service": self.service.since(since), "points": points})
+        told: dict[str, Any] = {"model": name, "service": self.service.since(since)}
+        if name is not None:
+            events = self.latest["models"][name]["events"]
+            told |= {"points": self.models[name].since(since), "events": events}
+        return _json(told)
 
     def chosen(self, name: str | None) -> str | None:
         """Return the name of a model that is there: the one asked for, or else the first."""

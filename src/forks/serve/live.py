@@ -66,7 +66,7 @@ class Live:
             for name in list(self._context.service.workers):
                 since = time.monotonic()
                 await self._unharmed(self.glances.find_relevance, name)
-                await asyncio.sleep((time.monotonic() - since) / _SHARE)
+                await asyncio.sleep(min((time.monotonic() - since) / _SHARE, _RELEVANCE))
             await asyncio.sleep(max(0.0, begin + _RELEVANCE - time.monotonic()))
 
     async def messages(

@@ -7,6 +7,7 @@ const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const NEAR = 6; // pixels from the cursor to a mark
 const LEAST = 60; // seconds that an axis has
 const PALETTE = 10;
+const WHOLE = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -29,7 +30,7 @@ function element(tag, parent, attributes = {}, text = "") {
  * A chart on a card.
  *
  * `options` has: id, title, note, text(value) for legends, axis(value) for the axis, stacked, top
- * (a fixed end of the axis), wide, marks (whether events are marked).
+ * (a fixed end of the axis), wide, whole (only whole numbers on the axis).
  */
 export class Chart {
   constructor(parent, options) {
@@ -94,7 +95,7 @@ export class Chart {
     this.plot = new uPlot(
       {
         ...this.size(),
-        padding: [8, 8, 0, 0],
+        padding: [8, 24, 0, 0],
         legend: { show: false },
         cursor: {
           sync: { key: "forks", setSeries: false },
@@ -135,6 +136,7 @@ export class Chart {
       ticks: { show: false },
       size: vertical ? 58 : 26,
       space: vertical ? 36 : 70,
+      incrs: vertical && this.options.whole ? WHOLE : undefined,
       values: vertical
         ? (_, splits) => splits.map((value) => this.options.axis(value))
         : (_, splits) => splits.map((value) => clock(value)),
@@ -184,9 +186,10 @@ export class Chart {
     const { ctx, bbox } = this.plot;
     ctx.save();
     for (const mark of this.marks) {
+      if (this.options.stacked && !mark.strong) continue; // would not be seen
       const x = Math.round(this.plot.valToPos(mark.time, "x", true)) + 0.5;
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.strokeStyle = ctx.fillStyle = colour(mark.ink);
+      ctx.strokeStyle = ctx.fillStyle = colour(this.options.stacked ? "text" : mark.ink);
       ctx.lineWidth = devicePixelRatio;
       ctx.setLineDash(mark.strong ? [] : [2 * devicePixelRatio, 3 * devicePixelRatio]);
       ctx.beginPath();

@@ -4,24 +4,28 @@ import { Chart } from "./charts.js";
 import { follow, keepToken, token } from "./feed.js";
 import { showAbout, showDisk, showEvents, showFacts, showFates, showModels, showTiles } from "./parts.js";
 import { Track } from "./track.js";
-import { bytes, count, eventWords, expertNames, measure, milliseconds, number, percentShort, rate } from "./words.js";
+import { bytes, count, eventWords, expertNames, measure, milliseconds, millisecondsOnAxis, number, rate, share, shareOnAxis } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const service = new Track();
 const points = new Track();
+const MOST_EVENTS = 200;
+const events = new Map(); // that were seen, by what they are
 let stop = () => {};
 let latest = null; // the last state
 let shown = null; // the model whose points there are
 
-const charts = {
-  error: new Chart($("charts"), { id: "error", title: "Mistakes", wide: true, text: (x) => words().text(x), axis: (x) => words().axis(x) }),
-  weights: new Chart($("charts"), { id: "weights", title: "Weights of the experts", note: "for the next row", stacked: true, top: 1, text: percentShort, axis: percentShort }),
-  relevance: new Chart($("charts"), { id: "relevance", title: "Relevance of features", note: "those that matter most now", text: percentShort, axis: percentShort }),
-  speed: new Chart($("charts"), { id: "speed", title: "Per second", text: rate, axis: number }),
-  latency: new Chart($("charts"), { id: "latency", title: "Latency", note: "from a request to its answer", text: milliseconds, axis: milliseconds }),
-  waiting: new Chart($("charts"), { id: "waiting", title: "Labels waiting", text: count, axis: number }),
-  memory: new Chart($("charts"), { id: "memory", title: "Memory", note: "of the service", text: bytes, axis: bytes }),
-};
+const charts = Object.fromEntries(
+  [
+    { id: "error", title: "Mistakes", wide: true, text: (x) => words().text(x), axis: (x) => words().axis(x) },
+    { id: "weights", title: "Weights of the experts", note: "for the next row", stacked: true, top: 1, text: share, axis: shareOnAxis },
+    { id: "relevance", title: "Relevance of features", note: "those that matter most now", text: share, axis: shareOnAxis },
+    { id: "speed", title: "Rows and requests", note: "a second", text: rate, axis: number },
+    { id: "latency", title: "Latency", note: "from a request to its answer", text: milliseconds, axis: millisecondsOnAxis },
+    { id: "waiting", title: "Labels waiting", note: "for rows predicted under an id", whole: true, text: count, axis: number },
+    { id: "memory", title: "Memory", note: "of the service", text: bytes, axis: bytes },
+  ].map((options) => [options.id, new Chart($("charts"), options)]),
+);
 
 function words() {
   return measure(latest?.model?.task);
@@ -48,10 +52,9 @@ function show() {
   $("model").hidden = !model;
   document.title = model ? `${model.name} – forks serve` : "forks serve";
   if (!model) return;
-  const timeOf = (round) => points.timeOf(round);
   showFacts(model);
   showTiles(latest);
-  showEvents(model.events, timeOf);
+  showEvents([...events.values()], (round) => points.timeOf(round));
   showFates(model);
   showDisk(latest);
   draw();
@@ -65,8 +68,8 @@ function showFault() {
   if (faults.length && $("fault").textContent !== text) $("fault").textContent = text;
 }
 
-function marks(model) {
-  const found = model.events.map((event) => ({
+function marks() {
+  const found = [...events.values()].map((event) => ({
     time: points.timeOf(event.round),
     text: eventWords(event).title,
     ink: event.event === "alarm" ? "bad" : event.event === "lead" ? "accent" : "mark",
@@ -77,7 +80,7 @@ function marks(model) {
 
 function draw() {
   const { model } = latest;
-  const [times, happened] = [points.times, marks(model)];
+  const [times, happened] = [points.times, marks()];
   const { name, unit, last } = words();
   charts.error.name(name, `${unit}; marks are events`);
   const errors = [
@@ -136,17 +139,36 @@ function status(state, text) {
 
 function take(event, data) {
   if (event === "history") {
-    if (data.model !== shown) points.clear();
+    if (data.model !== shown) forget();
     shown = data.model;
     service.add(data.service);
-    points.add(data.points);
+    points.add(data.points ?? []);
+    note(data.events ?? []);
     return;
   }
   latest = data;
   service.add([pick(data, ["time", "requests_per_second", "p50", "p99", "memory"])]);
-  if (data.model && data.model.name === shown) points.add([pointOf(data)]);
+  if (data.model && data.model.name !== shown) forget(); // the first that there is
+  shown = data.model?.name ?? null;
+  if (data.model) {
+    points.add([pointOf(data)]);
+    note(data.model.events);
+  }
   status("live", "live");
   if (!document.hidden) show();
+}
+
+function forget() {
+  points.clear();
+  events.clear();
+}
+
+/** Keep events, the last ones of those that have come. */
+function note(some) {
+  for (const event of some) {
+    events.set([event.round, event.event, event.expert, event.output].join(), event);
+  }
+  for (const key of [...events.keys()].slice(0, -MOST_EVENTS)) events.delete(key);
 }
 
 function pick(from, keys) {

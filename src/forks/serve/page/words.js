@@ -23,8 +23,14 @@ export function percent(x) {
   return x === null || x === undefined ? MISSING : `${(100 * x).toFixed(2)} %`;
 }
 
-export function percentShort(x) {
-  return x === null || x === undefined ? MISSING : `${Number((100 * x).toPrecision(3))} %`;
+/** A share for legends: one digit is enough. */
+export function share(x) {
+  return x === null || x === undefined ? MISSING : `${(100 * x).toFixed(1)} %`;
+}
+
+/** A share for an axis. */
+export function shareOnAxis(x) {
+  return `${Number((100 * x).toPrecision(3))} %`;
 }
 
 export function milliseconds(seconds) {
@@ -32,6 +38,10 @@ export function milliseconds(seconds) {
   const ms = 1000 * seconds;
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
+}
+
+export function millisecondsOnAxis(seconds) {
+  return `${number(1000 * seconds)} ms`;
 }
 
 export function bytes(n) {
@@ -65,7 +75,7 @@ export function plural(n, one, many) {
 export function measure(task) {
   return task === "regression"
     ? { name: "Error", unit: "root mean squared error", text: number, axis: number, last: "last value" }
-    : { name: "Mistakes", unit: "share of rows", text: percent, axis: percentShort, last: "last label" };
+    : { name: "Mistakes", unit: "share of rows", text: percent, axis: shareOnAxis, last: "last label" };
 }
 
 /** The names of the answers that are weighed: experts by place, the last label, base rates. */
