@@ -50,17 +50,17 @@ PANELS = {
     ],
 }
 
-figure, axes = plt.subplots(2, 4, figsize=(13, 6), sharex="col", sharey="row", layout="constrained")
-for column, (size, lines) in zip(axes.T, PANELS.items(), strict=True):
+figure, axes = plt.subplots(4, 2, figsize=(8, 11), sharey="col", layout="constrained")
+for row, (size, lines) in zip(axes, PANELS.items(), strict=True):
     for name, make, others, values in lines:
         mistakes, times = np.array([played(make, **others, **{size: v}) for v in values]).T
         color = "C0" if make is default else "C1"
-        column[0].plot(values, mistakes, "o-", color=color, label=name)
-        column[1].plot(values, times, "o-", color=color)
-    column[0].legend(fontsize="small")
-    column[1].set(xlabel=size, xscale="log", yscale="log")
-    column[1].set_xticks(lines[0][3], [f"{v:g}" for v in lines[0][3]])
-    column[1].minorticks_off()
-axes[0, 0].set_ylabel("mistakes, %")
-axes[1, 0].set_ylabel("µs per row")
+        row[0].plot(values, mistakes, "o-", color=color, label=name)
+        row[1].plot(values, times, "o-", color=color)
+    row[0].legend(fontsize="small")
+    row[1].set(yscale="log")
+    for axis, what in zip(row, ("mistakes, %", "µs per row"), strict=True):
+        axis.set(xlabel=size, xscale="log", ylabel=what)
+        axis.set_xticks(lines[0][3], [f"{v:g}" for v in lines[0][3]])
+        axis.minorticks_off()
 figure.savefig("choosing.png", dpi=120)

@@ -28,3 +28,4 @@ for image, row in zip(right.subplots(3, 4).ravel(), np.flatnonzero(wrong)[-12:],
     image.set_title(f"{y[row]}, not {answers[row]}", fontsize="small")
     image.axis("off")
 figure.savefig("digits.png", dpi=120)
+print("digits.png")

@@ -29,3 +29,6 @@ for row in drift_rows(ROWS):
 axis.set(xlabel="rows", ylabel="mistakes in the last 1,000 rows, %", ylim=(0, None))
 axis.legend()
 figure.savefig("drift.png", dpi=120)
+for name, (_, rates) in curves.items():
+    print(f"{name:26} {sum(rates) / len(rates):.1f} % mistakes")
+print("drift.png")

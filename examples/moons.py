@@ -24,4 +24,6 @@ for axis, rows in zip(axes, (10, 100, 1000), strict=True):
     axis.contour(across, up, surface, levels=[0.5], colors="black")
     axis.scatter(*X[:rows].T, c=y[:rows], cmap="RdBu_r", s=8, edgecolors="none")
     axis.set_title(f"{rows:,} rows, {mistakes} mistakes so far")
+    print(f"{rows:5,} rows, {mistakes} mistakes so far")
 figure.savefig("moons.png", dpi=120)
+print("moons.png")

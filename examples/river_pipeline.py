@@ -46,3 +46,5 @@ for place in alarms:
 axis.set(xlabel="rows", ylabel="right in the last 500 rows, %")
 axis.legend(handles=[changed, seen])
 figure.savefig("river_pipeline.png", dpi=120)
+print(f"changes at {drift_rows(ROWS, CONCEPTS)}, alarms at {alarms}")
+print("river_pipeline.png")

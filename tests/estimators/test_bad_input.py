@@ -4,7 +4,6 @@ import pickle
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from small_streams import (
@@ -75,13 +74,9 @@ class Anything:
 
 # name: (X, y, sample_weight, pattern of the message); scikit-learn words most of them
 BAD_ROWS = {
-    "NaN in X": (with_entry(np.nan), Y[:10], None, "X contains NaN"),
     "infinity in X": (with_entry(np.inf), Y[:10], None, "X contains infinity"),
     "minus infinity in X": (with_entry(-np.inf), Y[:10], None, "X contains infinity"),
-    "float32 NaN": (with_entry(np.nan, np.float32), Y[:10], None, "X contains NaN"),
-    "sparse NaN": (sparse.csr_array(with_entry(np.nan)), Y[:10], None, "X contains NaN"),
     "sparse infinity": (sparse.csr_array(with_entry(np.inf)), Y[:10], None, "X contains infinity"),
-    "frame with a gap": (pd.DataFrame(X[:10]).mask(X[:10] > 1), Y[:10], None, "X contains NaN"),
     "1-d X": (X[0], Y[:4], None, "Expected 2D array, got 1D"),
     "3-d X": (X[:8].reshape(2, 4, 4), Y[:2], None, "dim 3"),
     "complex X": (X[:10] + 1j, Y[:10], None, "[Cc]omplex"),
@@ -169,7 +164,6 @@ def test_wrong_width(make, trained, width, form):
 @pytest.mark.parametrize(
     ("rows", "match"),
     [
-        (with_entry(np.nan), "X contains NaN"),
         (with_entry(np.inf), "X contains infinity"),
         (X[0], "Expected 2D array"),
         (X[:0], "0 sample"),

@@ -241,7 +241,7 @@ def test_the_delay_is_told_to_the_engine():
 
 
 @pytest.mark.parametrize("name", ["two", "three", "numbers"])
-def test_effects_are_what_a_mean_in_place_of_a_feature_changes(name, request):
+def test_effects_are_changes_between_the_mean_of_a_feature_and_its_value(name, request):
     model = request.getfixturevalue(name)
     rows = X[:40]
     effects = model.explain(rows)
@@ -250,12 +250,12 @@ def test_effects_are_what_a_mean_in_place_of_a_feature_changes(name, request):
     scores = score(rows)
     mean = X[-2000:].mean(axis=0)  # of the rows that the learner keeps
     for j in (1, 5):
-        moved = rows.copy()
-        moved[:, j] = mean[j]
-        changed = scores - score(moved)
+        without, alone = rows.copy(), np.tile(mean, (len(rows), 1))
+        without[:, j], alone[:, j] = mean[j], rows[:, j]
+        changed = (scores - score(without) + score(alone) - score(mean[None])) / 2
         if name == "three":
             changed = changed[np.arange(len(rows)), scores.argmax(axis=1)]
-        np.testing.assert_allclose(effects[:, j], changed, atol=1e-12)
+        np.testing.assert_allclose(effects[:, j], changed, atol=1e-9)
     assert set(np.argsort(np.abs(effects).mean(axis=0))[-2:]) == {1, 4}
 
 
@@ -273,11 +273,10 @@ def test_effects_of_sparse_rows_are_those_of_their_entries(two):
     rows[:, ::2] = 0.0
     effects = two.explain(sparse.csr_array(rows))
     assert (effects.toarray()[:, ::2] == 0.0).all()
-    zeros = np.zeros((1, D))
-    scores = two.decision_function(rows)
-    moved = rows.copy()
-    moved[:, 3] = zeros[0, 3]
-    np.testing.assert_allclose(effects.toarray()[:, 3], scores - two.decision_function(moved))
+    score, without, alone = two.decision_function, rows.copy(), np.zeros(rows.shape)
+    without[:, 3], alone[:, 3] = 0.0, rows[:, 3]
+    changed = score(rows) - score(without) + score(alone) - score(np.zeros((1, D)))
+    np.testing.assert_allclose(effects.toarray()[:, 3], changed / 2, atol=1e-12)
     names, values = strongest(effects, 4)
     assert (names[:, 3] == -1).all()
     assert (np.diff(np.abs(values), axis=1) <= 0.0).all()

@@ -163,6 +163,39 @@ def test_classes_may_come_late(n_classes, new):
     np.testing.assert_array_equal(grown.confusion, whole.confusion)
 
 
+@pytest.mark.parametrize("scores", [False, True])
+@pytest.mark.parametrize("order", ["bac", "acb", "cba"])
+def test_a_stream_may_begin_with_one_class(order, scores):
+    """Classes come one after the other, and the model knows those that have come."""
+    rng = np.random.default_rng(0)
+    phases = [
+        (np.sort([*order[:k]]), np.array([*order])[rng.integers(0, k, 700)]) for k in (1, 2, 3)
+    ]
+
+    def played(sizes):
+        rng = np.random.default_rng(1)
+        measures = ClassificationMeasures([order[0]], 100)
+        for known, y in phases:
+            value = rng.normal(size=(len(y), len(known))) + (y[:, None] == known)
+            p = np.exp(value) / np.exp(value).sum(axis=1, keepdims=True)
+            p = np.hstack([1.0 - p, p]) if len(known) == 1 else p  # as two outputs have it
+            s = value if len(known) > 2 else value[:, -1] - value[:, 0]
+            for part in cut(len(y), sizes):
+                answers = known[value.argmax(axis=1)][part]
+                measures.update(y[part], answers, s[part], None if scores else p[part], known)
+        return measures
+
+    whole = played([700])
+    figures = whole.figures()
+    assert whole.classes.tolist() == ["a", "b", "c"]
+    assert played([1, 50]).figures() == figures
+    assert 0.5 < figures["recent_auc"] < figures["auc"] < 1.0
+    assert whole.ranks.histograms[0].sum() == whole.confusion.sum() == 2100
+    again = ClassificationMeasures(["a", "b", "c"], 100)
+    again.restore(whole.arrays())
+    assert again.figures() == figures
+
+
 def test_answers_that_are_none_are_mistakes():
     measures = ClassificationMeasures(["a", "b"])
     measures.update(["a", "b", "b"], np.array([None, "b", "zz"], object))

@@ -224,9 +224,21 @@ def test_arrays_of_first_rows_that_cannot_be(name, change):
 
 def test_a_scale_stays_when_the_first_rows_are_gone():
     data = _first_rows(300)
-    assert set(unpack("", data)[1]) == {"engine.0.floats", "engine.0.ints", "first.scale"}
+    engine = {"engine.0.floats", "engine.0.ints"}
+    assert set(unpack("", data)[1]) == {*engine, "first.scale", "means"}
     with pytest.raises(ModelFileError, match=r"first\.scale"):
         from_bytes("here", hostile(data, lambda _, arrays: arrays.pop("first.scale")))
+
+
+@pytest.mark.parametrize(
+    "means",
+    [np.zeros((2, 9)), np.full((2, 4), np.nan), -np.ones((2, 4)), np.zeros((2, 4), np.int64)],
+    ids=["width", "NaN", "negative counts", "integers"],
+)
+def test_means_that_cannot_be(means):
+    data = as_bytes(OnlineKernelClassifier("kogd").fit(X[:20], Y[:20]))
+    with pytest.raises(ModelFileError, match="means of the features"):
+        from_bytes("here", hostile(data, lambda _, arrays: arrays.update(means=means)))
 
 
 def test_class_counts_that_cannot_be():

@@ -46,6 +46,9 @@ class Options:
         bool, typer.Option("--everybody", help="Listen on other addresses without tokens.")
     ] = False
     every: Annotated[int, count_option("Rows between checkpoints.")] = 50_000
+    keep_journal: Annotated[
+        bool, typer.Option("--keep-journal", help="Keep all that was learned, not only the latest.")
+    ] = False
     labels_wait: Annotated[int, count_option("Rows that may wait for their labels.")] = 1_000_000
     labels_days: Annotated[float, typer.Option(min=0.0, help="Days that they may wait.")] = 7.0
     max_body: Annotated[int, count_option("Megabytes of a request.")] = 16
@@ -109,6 +112,7 @@ def _context(options: Options) -> Any:
         every=options.every,
         most=options.labels_wait,
         age=86_400.0 * options.labels_days,
+        keep_journal=options.keep_journal,
     )
     for name, data in begin:
         if name not in service.workers:

@@ -17,11 +17,11 @@ from forks.compat._late import LateLabels
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
-from forks.estimators.base import warn_caller
 from forks.estimators.first_rows import Beginner
 from forks.estimators.insight import events_of, relevance_of
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
+from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import Hinge, SquaredError
 

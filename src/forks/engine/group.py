@@ -10,6 +10,7 @@ import numpy as np
 
 from forks.engine.driver import Engine
 from forks.engine.learner import Learner
+from forks.engine.outputs import NEW, count_outputs
 from forks.engine.shared import Shared
 from forks.engine.types import Matrix, Vector
 
@@ -245,3 +246,38 @@ def engine_for(
     """Make an engine, or a group where the learner cannot share its state between outputs."""
     kind = Engine if n_outputs == 1 or learner.multi_output else EngineGroup
     return kind(learner, n_features, n_outputs, rng)
+
+
+def engine_with_classes(
+    engine: Engine | EngineGroup, sources: tuple[int, ...]
+) -> Engine | EngineGroup:
+    """Return an engine that goes on with other classes (`forks.engine.outputs`), and the same lock.
+
+    Learners that share a state between outputs keep all that they know of the old classes. Of
+    others, which have an engine for each, those of the old classes go on, but that of the first of
+    two classes, whose engine was that of the second one; it begins with nothing, like a new class.
+    """
+    learner, n_outputs = engine.learner, count_outputs(len(sources))
+    made: Engine | EngineGroup
+    if isinstance(engine, Engine) and learner.multi_output:
+        memory = learner.with_classes(engine.memory, sources)
+        made = _going_on(engine, memory, n_outputs)
+    else:
+        old = engine.engines if isinstance(engine, EngineGroup) else (None, engine)
+        kept = [None if source == NEW else old[source] for source in sources]
+        fresh = Engine(learner, engine.n_features, 1, np.random.default_rng(engine.rounds))
+        if n_outputs == 1:  # one class so far
+            first_stays = sources[0] != NEW and isinstance(engine, Engine)
+            made = _going_on(engine, (engine if first_stays else fresh).memory)  # type: ignore
+        else:
+            made = EngineGroup.restored(
+                [_going_on(engine, fresh.memory) if e is None else copy.copy(e) for e in kept]
+            )
+    made.lock, made.warned, made.order_known = engine.lock, engine.warned, engine.order_known
+    return made
+
+
+def _going_on(engine: Engine | EngineGroup, memory: Any, n_outputs: int = 1) -> Engine:
+    """Return an engine with another memory that has learned as many rows."""
+    sizes = engine.n_features, n_outputs
+    return Engine.restored(engine.learner, *sizes, memory, engine.rounds, engine.last_mend)

@@ -47,6 +47,7 @@ from forks.engine.memory import (
     scratch_for,
     viewer,
 )
+from forks.engine.outputs import count_outputs, fill_outputs
 from forks.engine.protocol import EVENT, MANY, MENDS, attach, workspace
 from forks.engine.types import Matrix, Vector
 
@@ -81,6 +82,7 @@ class Learner(ABC):
     work_class: ClassVar[type]
     memory_class: ClassVar[type]
     multi_output: ClassVar[bool] = False  # can it learn several outputs on one state?
+    alike: ClassVar[tuple[str, ...]] = ()  # arrays that are the same for an output and its negative
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -192,6 +194,13 @@ class Learner(ABC):
         old = self.view(memory)
         larger = self.resized(old, outputs=n_outputs)
         repeat_last(old, self.view(larger), "outputs")
+        return larger
+
+    def with_classes(self, memory: Memory, sources: tuple[int, ...]) -> Memory:
+        """Return the memory for other classes: see `forks.engine.outputs`."""
+        old = self.view(memory)
+        larger = self.resized(old, outputs=count_outputs(len(sources)))
+        fill_outputs(old, self.view(larger), sources, self.alike)
         return larger
 
     def doubled(self, view: Any, *names: str) -> Memory:

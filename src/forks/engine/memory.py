@@ -118,20 +118,20 @@ def resized(view: Any, lengths: Mapping[str, int]) -> Memory:
     """
     cls: Any = type(view)
     memory = allocate(cls, shapes_of(cls, lengths))
-    for old, new in zip(_arrays(view), _arrays(viewer(cls)(memory)), strict=True):
+    for old, new in zip(arrays_in(view), arrays_in(viewer(cls)(memory)), strict=True):
         new[tuple(map(slice, old.shape))] = old
     return memory
 
 
 def lengths_in(view: Any) -> dict[str, int]:
     """Return the lengths of a state that its axes name."""
-    return lengths_of(type(view), (array.shape for array in _arrays(view)))
+    return lengths_of(type(view), (array.shape for array in arrays_in(view)))
 
 
 def repeat_last(old: Any, new: Any, axis: str) -> None:
     """Fill what is new along an axis with copies of the last there, after `resized`."""
     state_class: Any = type(old)
-    arrays = zip(_arrays(old), _arrays(new), strict=True)
+    arrays = zip(arrays_in(old), arrays_in(new), strict=True)
     for array, (before, after) in zip(arrays_of(state_class), arrays, strict=True):
         if axis in array.axes:
             outer = (slice(None),) * array.axes.index(axis)
@@ -139,10 +139,11 @@ def repeat_last(old: Any, new: Any, axis: str) -> None:
             after[*outer, last + 1 :] = before[*outer, last:]
 
 
-def _arrays(view: Any) -> Iterator[Any]:
+def arrays_in(view: Any) -> Iterator[Any]:
+    """Yield the arrays of a state, those of nested parts in their place."""
     for part in view:
         if isinstance(part, tuple):
-            yield from _arrays(part)
+            yield from arrays_in(part)
         else:
             yield part
 

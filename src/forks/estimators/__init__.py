@@ -1,10 +1,10 @@
 """The scikit-learn face of the learners."""
 
-from forks.estimators.base import MendWarning
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.order import LabelRunsWarning
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.estimators.saving import load
+from forks.estimators.warning import MendWarning
 
 __all__ = [
     "FORKSClassifier",

@@ -2,8 +2,6 @@
 
 import copy
 import logging
-import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,20 +15,25 @@ from forks.engine import Learner, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.first_rows import Beginner, Configured
-from forks.estimators.inputs import FORM, canonical, checked_rows, checked_weights, is_empty
+from forks.estimators.gaps import GapFiller, Gaps
+from forks.estimators.inputs import (
+    FORM,
+    checked_rows,
+    checked_weights,
+    finite_or_missing,
+    is_empty,
+)
 from forks.estimators.insight import Insight
-from forks.estimators.order import LabelRunsWarning, describe_runs, random_order
+from forks.estimators.order import random_order
+from forks.estimators.warning import MendWarning, warn_caller
+from forks.features.means import Means
 
 Answer = TypeVar("Answer")
 
 logger = logging.getLogger("forks")
 
 
-class MendWarning(UserWarning):
-    """A learner has skipped steps, or started anew, because numbers would have overflowed."""
-
-
-class OnlineEstimator(Insight, Beginner, BaseEstimator):
+class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
@@ -44,6 +47,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         "feature_names_in_",
         "engine_",
         "_first_rows",
+        "_gaps",
     )
     random_state: Any
 
@@ -61,7 +65,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         """Return the targets of the engine that labels stand for, one column per output."""
         raise NotImplementedError
 
-    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+    def _start(self, y: Any, classes: Any, counted: Any, batch: bool) -> int:
         """Look at the first labels (`counted`: those with a weight); return how many outputs."""
         raise NotImplementedError
 
@@ -99,12 +103,13 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, shuffle: bool) -> None:
         X, y, weights = self._check(X, y, sample_weight, True)
-        targets, seed = self._begin(X, y, weights, None)
+        targets, seed = self._begin(X, y, weights, None, batch=True)
         if shuffle:
             fixed = self.random_state is None
             order = random_order(len(targets), weights, 0 if fixed else seed)
             X, targets = X[order], targets[order]
             weights = None if weights is None else weights[order]
+        (X,) = self._fill_as_learned(weights, X)
         self._learn(X, targets, self._weighed(targets, weights))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -118,8 +123,8 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         X, y, sample_weight
             As for `fit`.
         classes : array, optional
-            All labels that can occur; used in the first call only. Without it the first chunk
-            must hold them all.
+            All labels that can occur; used in the first call only. Without it others may come in
+            later calls.
 
         Returns
         -------
@@ -159,8 +164,15 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
     ) -> np.ndarray:
         X, y, weights = self._check(X, y, sample_weight, first)
-        targets = self._targets(X, y, weights, classes, first)
-        return self._shaped(self._learn(X, targets, self._weighed(targets, weights)))
+        self._prepare(X, y, weights, classes, first)
+        (X,) = self._fill_as_learned(weights, X)
+
+        def learn(rows: slice) -> np.ndarray:
+            targets = self.targets_of(y[rows])
+            own = self._weighed(targets, None if weights is None else weights[rows])
+            return self._shaped(self._learn(_part(X, rows), targets, own))
+
+        return self._by_classes(y, learn)
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -186,11 +198,18 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
             scored = checked_rows(self, ahead)
             if scored.shape[0] != rows.shape[0]:
                 raise ValueError(f"ahead has {scored.shape[0]} rows, but X has {rows.shape[0]}")
-            targets = self._targets(rows, labels, weights, classes, first)
-            weights = self._weighed(targets, weights)
+            self._prepare(rows, labels, weights, classes, first)
+            rows, scored = self._fill_as_learned(weights, rows, scored)
+
+            def learn(part: slice) -> np.ndarray:
+                targets = self.targets_of(labels[part])
+                own = self._weighed(targets, None if weights is None else weights[part])
+                both = _part(scored, part), _part(rows, part)
+                return self._shaped(self._score_and_learn(*both, targets, own))
+
             with self.engine_.lock.alone:  # no prediction in between
                 self.engine_.enter()
-                return self._shaped(self._score_and_learn(scored, rows, targets, weights))
+                return self._by_classes(labels, learn)
 
         return self._whole_call(work, first)
 
@@ -202,37 +221,46 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
-        return canonical(X), y, weights
+        return finite_or_missing(self, X), y, weights
 
-    def _targets(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> Matrix:
+    def _prepare(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> None:
+        """Check labels, and begin if these are the first."""
         if first:
-            targets, _ = self._begin(X, y, weights, classes)
+            self._begin(X, y, weights, classes)
         else:
             self._check_classes(classes)
-            targets = self.targets_of(y)
+            self._check_targets(y)
         self._look_at_order(y)
-        return targets
 
-    def _begin(self, X: Any, y: Any, weights: Vector | None, classes: Any) -> tuple[Matrix, int]:
-        """Make a new engine; return the targets of the first rows, and the seed."""
+    def _check_targets(self, y: Any) -> None:
+        """Raise an error if labels cannot be learned."""
+        self.targets_of(y)
+
+    def _by_classes(self, y: Any, work: Callable[[slice], Any]) -> Any:
+        """Do a call that learns, in parts where a classifier has to be told of new classes."""
+        return work(slice(0, len(y)))
+
+    def _begin(
+        self, X: Any, y: Any, weights: Vector | None, classes: Any, batch: bool = False
+    ) -> tuple[Matrix, int]:
+        """Make a new engine; return the targets of the first rows, and the seed.
+
+        A `batch` is all that there is: no other classes will come.
+        """
         configured = self._configured()
-        n_outputs = self._start(y, classes, None if weights is None else weights > 0)
+        n_outputs = self._start(y, classes, None if weights is None else weights > 0, batch)
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
         engine = engine_for(configured.learner, X.shape[1], n_outputs, rng)
         first_rows = configured.first_rows(seed)
-        self.__dict__.update(engine_=engine, _first_rows=first_rows)  # in one step
+        gaps = Gaps(Means.of_none(X.shape[1]))
+        self.__dict__.update(engine_=engine, _first_rows=first_rows, _gaps=gaps)  # in one step
         self._warn_of_old_use()
         return targets, seed
 
     def _look_at_order(self, y: Any) -> None:
-        """Warn once if the labels come in long runs."""
-        if self._task == "classification" and not self.engine_.order_known:
-            fault = describe_runs(y)
-            self.engine_.order_known = fault is not None
-            if fault:
-                warn_caller(fault, LabelRunsWarning)
+        """Warn once if the labels of a classifier come in long runs."""
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
@@ -275,6 +303,7 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
             before = self.__dict__.copy()
             try:
                 answer = work()
+                self._settle_gaps()
                 self._warn_of_mends()
                 return answer
             except BaseException:
@@ -296,10 +325,12 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
         """Bring what depends on the rows learned up to date; for a thread that holds the lock."""
         self.engine_.settle()
         self._look()
+        self._settle_gaps()
 
     def _reading(self, work: Callable[[], Answer]) -> Answer:
         """Return the answer of a function that reads, between two calls that learn."""
-        if self._look_is_due():  # a call was cut by an interrupt, or is going on in another thread
+        # A call was cut by an interrupt, or is going on in another thread.
+        if self._gaps.rows is not None or self._look_is_due():
             with self.engine_.lock.alone:
                 self.engine_.enter()
                 self._settle()
@@ -386,60 +417,31 @@ class OnlineEstimator(Insight, Beginner, BaseEstimator):
     def _scores(self, X: Any, ahead: bool = False) -> Matrix:
         """Return the scores of rows; if they are `ahead`, the next ones of the stream."""
         X = self._checked_rows(X)
-        return self._reading(lambda: self.engine_.predict(self._scaled(X), ahead))
+        return self._reading(lambda: self.engine_.predict(self._ready(X), ahead))
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self, "engine_")
         return checked_rows(self, X)
 
+    def _ready(self, X: Any) -> Any:
+        """Return checked rows as the engine scores them now."""
+        return self._scaled(self._without_gaps(X))
+
     def features_of(self, X: Any) -> Matrix | None:
         """Return the features in which the score is linear now; None if there are none."""
         X = self._checked_rows(X)
-        return self._reading(lambda: self.engine_.features(self._scaled(X)))
+        return self._reading(lambda: self.engine_.features(self._ready(X)))
 
     def _shaped(self, scores: Matrix) -> np.ndarray:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    @property
-    def learner_(self) -> Learner:
-        """The learner at work, with everything that was set from data."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.learner
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows that the model has learned."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.rounds
-
-    @property
-    def n_mends_(self) -> int:
-        """Steps that were left out, or mended, because numbers would not have been finite."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.mends
-
-    @property
-    def last_mend_(self) -> int | None:
-        """The round of the last of them, counted from 1."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.last_mend
-
-    @property
-    def n_points_(self) -> int:
-        """Points that the model stores now."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.stored_points
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package that the call came from."""
-    frame: Any = sys._getframe()
-    level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("forks."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+def _part(X: Any, rows: slice) -> Any:
+    """Return some rows; all without a copy."""
+    return X if rows.stop - rows.start == X.shape[0] else X[rows]

@@ -2,19 +2,23 @@
 
 import numbers
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from forks.engine import Matrix, Vector
+from forks.engine.group import engine_with_classes
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.insight import check_level
-from forks.estimators.labels import ClassCounts, Labels, class_probabilities
+from forks.estimators.labels import ClassCounts, Labels, check_labels, class_probabilities
+from forks.estimators.order import LabelRunsWarning, describe_runs
 from forks.estimators.parameters import AnyLearner, ForksParameters
+from forks.estimators.warning import warn_caller
 
 _LARGEST = sys.float_info.max
 
@@ -41,11 +45,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """The labels, sorted."""
         return self._labels.classes
 
-    def _start(self, y: Any, classes: Any, counted: Any) -> int:
-        check_classification_targets(y)
+    def _start(self, y: Any, classes: Any, counted: Any, batch: bool) -> int:
+        check_labels(y)
         labels = Labels.known_from(y, classes)
         seen = labels.classes if counted is None or classes is not None else np.unique(y[counted])
-        if seen.shape[0] < 2:
+        if seen.shape[0] < 2 and (batch or labels.given):
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes, got one class: "
                 f"{seen.tolist()}; give `classes` if others will come"
@@ -57,6 +61,47 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     def _check_classes(self, classes: Any) -> None:
         self._labels.check_same(classes)
+
+    def _check_targets(self, y: Any) -> None:
+        parts = self._labels.arrivals(y)
+        parts[-1][1].codes_of(y)
+
+    def _look_at_order(self, y: Any) -> None:
+        if not self.engine_.order_known:
+            fault = describe_runs(y)
+            self.engine_.order_known = fault is not None
+            if fault:
+                warn_caller(fault, LabelRunsWarning)
+
+    def _by_classes(self, y: Any, work: Callable[[slice], Any]) -> Any:
+        parts = self._labels.arrivals(y)
+        scores = []
+        for rows, labels in parts:
+            self._go_on_with(labels)
+            scores.append(work(rows))
+        if len(parts) == 1:
+            return scores[0]
+        both = zip(scores, parts, strict=True)
+        return np.concatenate([self._labels.expanded(part, known) for part, (_, known) in both])
+
+    def expect_others(self) -> None:
+        """Let further classes come, also if the first call was given some."""
+        check_is_fitted(self, "engine_")
+        self._labels = self._labels._replace(given=False)
+
+    def _go_on_with(self, labels: Labels) -> None:
+        """Make room for classes that have come; nothing is forgotten of the others."""
+        if len(labels.classes) == len(self.classes_):
+            return
+        sources = labels.sources_in(self._labels)
+        engine = engine_with_classes(self.engine_, sources)
+        first, counts = self._first_rows, self._class_counts
+        self.__dict__.update(  # in one step
+            engine_=engine,
+            _labels=labels,
+            _first_rows=None if first is None else first.for_classes(sources),
+            _class_counts=counts.for_classes(sources),
+        )
 
     def targets_of(self, y: Any) -> Matrix:
         """Return the targets of labels, -1 or +1: one column, or one per class for more than two.
@@ -100,6 +145,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         scores : array
             As `decision_function` and `prequential` return them.
         """
+        check_is_fitted(self, "engine_")
+        scores = np.asarray(scores)
+        n = self._labels.n_outputs
+        if scores.ndim != (1 if n == 1 else 2) or (n > 1 and scores.shape[1] != n):
+            wanted = "(n_rows,)" if n == 1 else f"(n_rows, {n})"
+            raise ValueError(f"scores must be of the shape {wanted}, got {scores.shape}")
         return self._labels.labels_of(scores)
 
     @available_if(_gives_probabilities)
@@ -116,7 +167,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """
         positive = self.learner_.probability(self._scores(X))
         assert positive is not None  # or this method would not be there
-        return class_probabilities(positive)
+        return self._of_classes(class_probabilities(positive))
+
+    def _of_classes(self, probabilities: Matrix) -> Matrix:
+        """Return probabilities of the classes: 1 for the only one of a stream with no others."""
+        return probabilities if len(self.classes_) > 1 else np.ones((len(probabilities), 1))
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Return the classes that may be right: sets that hold the right one at a given rate.
@@ -146,8 +201,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         scores, least = self._scores_with(X, "predict_set", "least_probability", level)
         positive = self.learner_.probability(scores)
         assert positive is not None  # a learner with sets has probabilities
-        sets = class_probabilities(positive) >= least
-        sets[np.arange(len(sets)), self._labels.answers(self._shaped(scores))] = True
+        sets = self._of_classes(class_probabilities(positive)) >= least
+        answers = np.minimum(self._labels.answers(self._shaped(scores)), sets.shape[1] - 1)
+        sets[np.arange(len(sets)), answers] = True
         return sets
 
     # ---- weights of classes ------------------------------------------------------------------
@@ -180,6 +236,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._check_class_weight()  # it may have been set since the first call
         two = targets.shape[1] == 1
         is_of = np.hstack([-targets, targets]) > 0.0 if two else targets > 0.0  # (rows, classes)
+        is_of = is_of[:, : len(self.classes_)]
         if isinstance(self.class_weight, dict):
             each = np.array([float(self.class_weight.get(label, 1.0)) for label in self.classes_])
             factors = is_of @ each

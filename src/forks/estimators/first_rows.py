@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
+from forks.engine.outputs import targets_for
 from forks.features.scaling import Scale, apply_scale, fit_scale
 
 LOOKS = (16, 64, 256)  # rows
@@ -133,6 +134,12 @@ class FirstRows(NamedTuple):
     def scaled(self, X: Any) -> Any:
         """Scale rows by the scale of now."""
         return X if self.scale is None else scale_rows(self.scale, X)
+
+    def for_classes(self, sources: tuple[int, ...]) -> "FirstRows":
+        """Return them with the targets of other classes: see `forks.engine.outputs`."""
+        if self.targets is None:
+            return self
+        return self._replace(targets=targets_for(self.targets, sources))
 
     def widened(self, n_features: int, n_outputs: int) -> "FirstRows":
         """Return them with more features, which were 0, and more outputs, whose target was -1."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
 from forks.engine import Vector
@@ -16,6 +16,7 @@ FORM = {
     "force_writeable": True,
     "accept_sparse": "csr",
     "accept_large_sparse": True,
+    "ensure_all_finite": False,  # that is looked at by `finite_or_missing`
 }
 
 
@@ -27,7 +28,7 @@ def is_empty(part: Any) -> bool:
 
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Check rows for an estimator that has learned some already."""
-    return canonical(validate_data(estimator, X, reset=False, **FORM))
+    return finite_or_missing(estimator, validate_data(estimator, X, reset=False, **FORM))
 
 
 def checked_weights(sample_weight: Any, n_rows: int) -> Vector:
@@ -51,7 +52,23 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Vector:
     return np.ascontiguousarray(weights)
 
 
-def canonical(X: Any) -> Any:
+def finite_or_missing(estimator: Any, X: Any) -> Any:
+    """Return rows without infinite numbers, in their canonical form.
+
+    Numbers may be missing (NaN) in dense rows; in sparse ones these are zeros from here on.
+    """
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(np.add.reduce(values, axis=None)):
+        name = type(estimator).__name__
+        assert_all_finite(values, allow_nan=True, estimator_name=name, input_name="X")
+        if sparse.issparse(X):
+            X = X.copy()
+            X.data[np.isnan(X.data)] = 0.0
+            X.eliminate_zeros()
+    return _canonical(X)
+
+
+def _canonical(X: Any) -> Any:
     """Return CSR with sorted column numbers, each once; the caller's matrix is left alone."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()

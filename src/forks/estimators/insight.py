@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import Engine, EngineGroup, Matrix, Vector
+from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
 from forks.engine.checks import positive
 from forks.estimators.explaining import effects
 
@@ -58,8 +58,38 @@ class Insight:
 
     engine_: Engine | EngineGroup
     _reading: Callable[..., Any]
-    _scaled: Callable[[Any], Any]
+    _ready: Callable[[Any], Any]
     _checked_rows: Callable[[Any], Any]
+
+    @property
+    def learner_(self) -> Learner:
+        """The learner at work, with everything that was set from data."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.learner
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rows that the model has learned."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.rounds
+
+    @property
+    def n_mends_(self) -> int:
+        """Steps that were left out, or mended, because numbers would not have been finite."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.mends
+
+    @property
+    def last_mend_(self) -> int | None:
+        """The round of the last of them, counted from 1."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.last_mend
+
+    @property
+    def n_points_(self) -> int:
+        """Points that the model stores now."""
+        check_is_fitted(self, "engine_")
+        return self.engine_.stored_points
 
     @property
     def feature_relevance_(self) -> Vector:
@@ -88,9 +118,10 @@ class Insight:
     def explain(self, X: Any) -> Any:
         """Return what moved the answers: how much of each score is due to each feature.
 
-        It is the change of the score when the feature is put back to its mean, all others left as
-        they are: the slope of the score between the two times the distance from the mean. Costs as
-        much as predicting each row once for every feature, or every entry of a sparse row.
+        It is the change of the score between the mean of the feature and its value, the slope
+        between the two times the distance: the mean of that with all other features as they are,
+        and of that with all others at their means. Costs as much as predicting each row twice for
+        every feature, or every entry of a sparse row.
 
         Parameters
         ----------
@@ -119,7 +150,7 @@ class Insight:
 
         def work() -> Any:
             means = answers_of(self.engine_, "mean_row")
-            rows = self._scaled(X)
+            rows = self._ready(X)
             mean = np.mean(rows, axis=0) if means[0] is None else means[0]
             return effects(self.engine_.predict, rows, mean)
 
@@ -139,7 +170,7 @@ class Insight:
         self._check_has(what, needed)
         return self._reading(
             lambda: (
-                self.engine_.predict(self._scaled(X)),
+                self.engine_.predict(self._ready(X)),
                 answers_of(self.engine_, needed, level, False)[0],
             )
         )

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
-from forks.estimators.base import OnlineEstimator, warn_caller
+from forks.estimators.base import OnlineEstimator
 from forks.estimators.first_rows import Configured
 from forks.estimators.named import check_task, chosen, configured, kernel_from
+from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import LOSSES
 

@@ -22,7 +22,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         if classes is not None:
             raise ValueError(f"classes is for classifiers, got {classes!r}")
 
-    def _start(self, y: Any, classes: Any, counted: Any) -> int:
+    def _start(self, y: Any, classes: Any, counted: Any, batch: bool) -> int:
         self._check_classes(classes)
         return 1
 
@@ -105,7 +105,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
         def work() -> tuple[np.ndarray, np.ndarray]:
             rows, numbers, weights = self._check(X, y, sample_weight, first)
-            targets = self._targets(rows, numbers, weights, classes, first)
+            self._prepare(rows, numbers, weights, classes, first)
+            targets = self.targets_of(numbers)
+            (rows,) = self._fill_as_learned(weights, rows)
             scores, ends = self._learn_with_intervals(rows, targets, weights, level)
             return self._shaped(scores), scores + ends
 

@@ -21,6 +21,7 @@ from forks.engine import MANY, Engine, EngineGroup, Learner, Memory
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.first_rows import LOOKS, FirstRows
+from forks.estimators.gaps import read_gaps, write_gaps
 from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.features.scaling import Scale
@@ -33,6 +34,7 @@ _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
 }
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _NOTE = "note."
+_SINCE_0_2 = ("_gaps",)  # attributes that files of before do not have
 Arrays = dict[str, np.ndarray]
 
 
@@ -153,6 +155,7 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     notes = {key.removeprefix(_NOTE): arrays.pop(key) for key in [*arrays] if key[:5] == _NOTE}
     if header["fitted"] is not None:
         fitted = header["fitted"]
+        fitted = {**dict.fromkeys(_SINCE_0_2), **fitted} if isinstance(fitted, dict) else fitted
         _keys("what was learned", fitted, set(model._fitted))
         for attribute in model._fitted:
             if attribute != "feature_names_in_" or fitted[attribute] is not None:
@@ -205,7 +208,8 @@ def _write_labels(labels: Labels, arrays: Arrays) -> dict[str, Any]:
             f"labels of type {classes.dtype} cannot be written to a model file, which takes "
             "numbers, booleans and text; pickle and joblib take others"
         )
-    return {"dtype": kind, "values": [encode("classes", value) for value in values]}
+    encoded = [encode("classes", value) for value in values]
+    return {"dtype": kind, "values": encoded, "given": labels.given}
 
 
 def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
@@ -218,9 +222,12 @@ def _read_labels(given: Any, model: Any, arrays: Arrays) -> Labels:
     if not all(type(value) is (plain or int) for value in values):
         raise ValueError(f"the classes are not all of type {kind}")
     classes = np.array(values, dtype=kind)
-    if len(classes) < 2 or not np.array_equal(np.unique(classes), classes):
-        raise ValueError("the classes are not sorted, or fewer than two")
-    return Labels(classes)
+    closed = given.get("given", False)  # files of before do not say
+    if type(closed) is not bool or len(classes) < 1 + closed:
+        raise ValueError("the classes are too few")
+    if not np.array_equal(np.unique(classes), classes):
+        raise ValueError("the classes are not sorted")
+    return Labels(classes, closed)
 
 
 def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
@@ -408,5 +415,8 @@ _ATTRIBUTES = {
     "_first_rows": _Attribute(_write_first, _read_first),
     "_class_counts": _Attribute(  # of now: it is settled
         lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
+    ),
+    "_gaps": _Attribute(
+        write_gaps, lambda given, model, arrays: read_gaps(model.n_features_in_, arrays)
     ),
 }

@@ -48,7 +48,8 @@ def prequential(
         predicted by a model that has learned all rows but the last `delay` before it. The labels
         of the last rounds never come. Models from elsewhere learn theirs when a chunk ends.
     classes : array, optional
-        All labels that can occur. Without it the first chunk must hold them all.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later; models from elsewhere may not take them.
 
     Yields
     ------

@@ -46,6 +46,8 @@ class EstimatorPlayer(Player):
     def __init__(self, name: str, model: Any, **options: Any) -> None:
         super().__init__(name, model, **options)
         self.classifies = self._is_classifier()
+        self.is_open = self.classes is None  # does the model say which classes there are?
+        self.has_told = False  # has the model been given the classes of the first chunk?
         self.waiting = Queue()
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
         self.delay_is_known = False  # has the engine been told of the delay?
@@ -53,6 +55,10 @@ class EstimatorPlayer(Player):
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
         super().prepare(rows)
+        if self.is_open and self.classifies:
+            if len(self.classes) < 2:
+                self.first_call = {}
+            self.has_told = bool(self.first_call)
         empty = self.learner.init(1, 1, np.random.default_rng(0))
         self.at_first = self.learner.rounds_since_switch(empty)
 
@@ -78,7 +84,8 @@ class EstimatorPlayer(Player):
     def _probabilities(self, scores: Any) -> np.ndarray | None:
         if not self.classifies:
             return None
-        return probabilities_of(self.learner, scores)
+        found = probabilities_of(self.learner, scores)
+        return found if found is None or len(self.classes) > 1 else np.ones((len(scores), 1))
 
     def _sizes(self) -> tuple[int | None, int | None]:
         engine = self.engine
@@ -101,11 +108,21 @@ class EstimatorPlayer(Player):
         self._tell_delay()
         before = self._rounds_since_switch()
         scores = self._score_and_learn(rows)
+        self._look_at_classes()
         return None, scores, self._switched(before, rows)
+
+    def _look_at_classes(self) -> None:
+        """Count with the classes that the model has met by now, and let it meet others."""
+        if self.is_open and self.classifies and self.engine is not None:
+            if self.has_told:
+                self.model.expect_others()
+                self.has_told = False
+            self.classes = self.tally.classes = self.model.classes_  # type: ignore[union-attr]
 
     def _play_late(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Score each row, then learn the one that came `delay` rows before."""
-        scores, switched = [], []
+        scores: list[tuple[np.ndarray, Any]] = []  # and the classes that they are of
+        switched = []
         start, n = 0, rows.n_rows
         self.waiting.add(rows)
         while start < n:
@@ -113,17 +130,22 @@ class EstimatorPlayer(Player):
             missing = self.delay - (self.waiting.n_rows - (n - start))
             if missing > 0:  # no label comes after these
                 stop = min(start + missing, n)
-                scores.append(self._score(rows.part(start, stop)))
+                scores.append((self._score(rows.part(start, stop)), self.classes))
                 switched.append(np.full(stop - start, before is None or before > 0))
             else:
                 self._tell_delay()
                 most = self.waiting.to_first() if self.engine is None else n - start
                 come = self.waiting.take(min(most, n - start))
                 stop = start + come.n_rows
-                scores.append(self._score_then_learn(rows.part(start, stop), come))
+                part = self._score_then_learn(rows.part(start, stop), come)
+                self._look_at_classes()
+                scores.append((part, self.classes))
                 switched.append(self._switched(before, come))
             start = stop
-        return None, np.concatenate(scores), np.concatenate(switched)
+        found = [part for part, _ in scores]
+        if self.is_open and self.classifies:
+            found = [Labels(self.classes).expanded(part, Labels(known)) for part, known in scores]
+        return None, np.concatenate(found), np.concatenate(switched)
 
     def _tell_delay(self) -> None:
         """Tell the engine once, as soon as there is one, that labels come late."""
@@ -201,6 +223,7 @@ class LearnerPlayer(EstimatorPlayer):
         self, name: str, model: Any, *, seed: int = 0, classes: Any = None, **options: Any
     ) -> None:
         super().__init__(name, model, classes=SIGNS if classes is None else classes, **options)
+        self.is_open = False
         self.seed = seed
         self.encodes = classes is not None
 
@@ -354,6 +377,15 @@ class RiverPlayer(Player):
         classes = self.classes.tolist()
         table = np.array([[float(row.get(c, 0.0)) for c in classes] for row in self._shares])
         return np.where(table.sum(axis=1, keepdims=True) > 0.0, table, 1.0 / len(classes))
+
+
+def for_several_classes(model: Any) -> Any:
+    """Return River's model; one that is for two classes only, as one for each class."""
+    if getattr(model, "_multiclass", True):
+        return model
+    from river import multiclass
+
+    return multiclass.OneVsRestClassifier(model)
 
 
 def _shares(model: Any, x: dict[Any, Any]) -> dict[Any, float] | None:

@@ -1,7 +1,7 @@
 """Predictions as CSV: row, prediction, scores, probabilities, label, what moved the answer."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -43,7 +43,7 @@ class Predictions(NamedTuple):
 
     def heading(self, classes: np.ndarray | None) -> str:
         """Return the first line; `classes` are those of a classifier."""
-        labels = [] if classes is None else classes
+        labels: Any = [] if classes is None else classes
         names = ["score"] if len(labels) == 2 else [column("score", label) for label in labels]
         if self.probabilities is not None:
             names += [column("probability", label) for label in labels]
@@ -52,6 +52,22 @@ class Predictions(NamedTuple):
         most = 0 if self.effects is None else self.effects[0].shape[1]
         names += [f"{kind}_{i + 1}" for i in range(most) for kind in ("feature", "effect")]
         return _lines([["row", "prediction", *names]])
+
+    def with_columns(self, classes: np.ndarray, wanted: Sequence[str]) -> "Predictions":
+        """Return them with the columns of a heading that was written for some of the classes.
+
+        `wanted` are those, as text. Classes that came later have no columns of their own.
+        """
+        places = [[plain(label) for label in classes].index(label) for label in wanted]
+        if len(places) == len(classes):
+            return self
+        scores, probabilities = self.scores, self.probabilities
+        if scores is not None:
+            by_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+            scores = by_class[:, places[1] if len(places) == 2 else places]
+        if probabilities is not None:
+            probabilities = probabilities[:, places]
+        return self._replace(scores=scores, probabilities=probabilities)
 
     def lines(self, before: int) -> str:
         """Return a line per row; `before` is the number of rows that come before these."""

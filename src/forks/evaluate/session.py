@@ -112,7 +112,8 @@ def learn(
         From the beginning, also if a run is resumed. Results do not depend on how it is cut.
         Rows whose label is None or NaN are predicted, and not learned.
     classes : array, optional
-        All labels that can occur; without it the first chunk must hold them.
+        All labels that can occur. Without it those of the first chunk are known at first, and
+        others may come later.
     every : int
         Rows from one record, and one checkpoint, to the next. There is one at the end, too.
     predictions : path, optional
@@ -192,6 +193,7 @@ class _Session:
         self.saved = 0  # rows at the last checkpoint
         self.curve = Curve(WINDOW)
         self.records: list[int] = []  # rows at each record
+        self.columns: list[str] | None = None  # classes that predictions have columns of
         self.relevance: list[list[float]] = []  # of each record: numbers of features, then values
 
     # ---- checkpoints -------------------------------------------------------------------------
@@ -229,6 +231,7 @@ class _Session:
             )
         self.curve.restore(saved.arrays)
         self.records = saved.arrays["records"].tolist()
+        self.columns = run["columns"]
         self.relevance = saved.arrays["relevance"].tolist()
         self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
         self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
@@ -251,6 +254,7 @@ class _Session:
             "recorded": self.recorded,
             "predictions": self.predictions.length,
             "metrics": self.metrics.length,
+            "columns": self.columns,
         }
         width = len(self.relevance[0]) if self.relevance else 0
         relevance = np.array(self.relevance, dtype=float).reshape(len(self.relevance), width)
@@ -303,14 +307,24 @@ class _Session:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
         self._trace(rows.y, played)
         if self.predictions.path is not None:
-            scores, classes = (played.scores, player.classes) if player.classifies else (None, None)
-            table = Predictions(played.answers, scores, played.probabilities, rows.y)
-            if before == 0:
-                self.predictions.write(table.heading(classes))
-            self.predictions.write(table.lines(before))
+            self._write(before, played, rows.y)
         if player.rounds % self.every == 0:
             self._record()
             self.save()
+
+    def _write(self, before: int, played: Played, y: np.ndarray) -> None:
+        """Write predictions; `before` is the number of rows that come before."""
+        classes = self.player.classes if self.player.classifies else None
+        if classes is None:
+            table = Predictions(played.answers, y=y)
+        else:
+            table = Predictions(played.answers, played.scores, played.probabilities, y)
+        if self.columns is None:
+            self.columns = [] if classes is None else [plain(label) for label in classes]
+            self.predictions.write(table.heading(classes))
+        elif classes is not None:
+            table = table.with_columns(classes, self.columns)
+        self.predictions.write(table.lines(before))
 
     def _trace(self, y: np.ndarray, played: Played) -> None:
         """Add the rows that have a label to the curve."""

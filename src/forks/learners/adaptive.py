@@ -115,6 +115,7 @@ class Adaptive(Machine):
     follow: bool = True
     restart: bool = True
 
+    alike = ("trust",)
     state_class = AdaptiveState
     work_class = AdaptiveWork
     rule_class = AdaptiveRule
@@ -135,6 +136,11 @@ class Adaptive(Machine):
         """Begin with the prior alone, and little trust in the follower; nothing is drawn."""
         super().begin(view, rng)
         view.follower.trust[:] = (1.0 - SHARE, SHARE) if self._rule.follow else (1.0, 0.0)
+
+    def _begin_output(self, view: Any, o: int, bias: int) -> None:
+        super()._begin_output(view, o, bias)
+        view.follower.v[o] = 0.0
+        view.follower.v[o, bias] = -1.0
 
     def _insert_features(self, new: Any, old: Any, bias: int, added: int) -> None:
         super()._insert_features(new, old, bias, added)

@@ -188,6 +188,7 @@ class FORKS(SketchedLearner):
     on_update: str = "carry"
 
     memory_class = FORKSMemory
+    alike = ("roots",)
     state_class = FORKSState
     work_class = FORKSWork
     rule_class = FORKSRule

@@ -45,6 +45,7 @@ from forks.engine import (
     step,
 )
 from forks.engine.checks import one_of, whole
+from forks.engine.outputs import NEW
 from forks.kernels import Gaussian, Kernel
 from forks.linalg import spd
 from forks.linalg.packed_inverse import set_root
@@ -231,6 +232,19 @@ class Machine(Learner):
             new.map.sizes[WIDTH] = bias + linear - before
             landmarks.extend_scale(new.map, d, self.scaling == "standard")
         return memory
+
+    def with_classes(self, memory: Memory, sources: tuple[int, ...]) -> Memory:
+        """Return the memory for other classes; of a new one the score is -1, its bias."""
+        larger = super().with_classes(memory, sources)
+        if len(sources) > 2:
+            view = self.view(larger)
+            for o in [o for o, source in enumerate(sources) if source == NEW]:
+                self._begin_output(view, o, int(view.map.sizes[WIDTH]))
+        return larger
+
+    def _begin_output(self, view: Any, o: int, bias: int) -> None:
+        view.newton.theta[o] = 0.0
+        view.newton.theta[o, bias] = -1.0
 
     def _insert_features(self, new: Any, old: Any, bias: int, added: int) -> None:
         """Insert features of psi, which have no weight yet, before the bias."""

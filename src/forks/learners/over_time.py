@@ -50,6 +50,7 @@ from forks.engine import (
 )
 from forks.engine.checks import whole
 from forks.engine.memory import repeat_last
+from forks.engine.outputs import count_outputs, fill_outputs
 from forks.learners.machine import SMALLEST_BUFFER, Machine
 from forks.learners.mixture import (
     COUNT,
@@ -66,7 +67,7 @@ from forks.parts import persistence as lasting
 from forks.parts import relevance as relevances
 from forks.parts import ring as rings
 from forks.parts import watch as watching
-from forks.parts.calibration import begin_line, calibration_limits
+from forks.parts.calibration import H_AB, A, B, begin_line, calibration_limits
 from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
 from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import NEXT, SETTLED, ExpertsRule
@@ -107,6 +108,7 @@ class OverTime(Starting):
     restart: bool = True
     repeat: bool = True
 
+    alike = ("sums",)
     state_class = OverTimeState
     work_class = OverTimeWork
     rule_class = OverTimeRule
@@ -229,6 +231,26 @@ class OverTime(Starting):
         new = self.view(larger)
         repeat_last(old, new, "outputs")
         self._put_all(new, more)
+        return larger
+
+    def with_classes(self, memory: Memory, sources: tuple[int, ...]) -> Memory:
+        """Return the memory for other classes, those of all experts included.
+
+        Of one output f the probability of +1 is 1 / (1 + exp(-a f - b)); of several there is no b,
+        and -f and f have these probabilities (b aside) with a / 2.
+        """
+        old = self.view(memory)
+        more = [self._learner(e).with_classes(self.memory_of(old, e), sources)
+                for e in range(self.experts)]  # fmt: skip
+        n_outputs = count_outputs(len(sources))
+        larger = self.resized(old, outputs=n_outputs, **self._lengths_of(more))
+        new = self.view(larger)
+        fill_outputs(old, new, sources, self.alike)
+        self._put_all(new, more)
+        if old.ring.targets.shape[1] == 1 < n_outputs:
+            new.experts.calibration.lines[:, A] /= 2.0
+            for lines in (new.experts.calibration.lines, new.calibration.lines):
+                lines[:, [B, H_AB]] = 0.0
         return larger
 
     def limits(self, view: OverTimeState) -> list[Limit]:

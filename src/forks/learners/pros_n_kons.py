@@ -178,6 +178,7 @@ class PROSNKONS(Learner):
     single_precision: bool = False
 
     multi_output = True
+    alike = ("newton",)
     state_class = PROSNKONSState
     work_class = PROSNKONSWork
     rule_class = PROSNKONSRule

@@ -128,7 +128,7 @@ def read_learn(form: Form, body: bytes) -> Batch:
 
 def read_ask(form: Form, body: bytes) -> Asked:
     """Read rows to predict."""
-    ids: list[Any] | None
+    ids: Any
     if form is Form.JSON:
         told = _decoded(_ASK, body)
         batch, ids = told.batch([], None), told.ids

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from forks.serve.bodies import MEDIA_TYPES, Form
 from forks.serve.problems import Problem
 
-Scope = dict[str, Any]
+Scope = Any  # of ASGI: a dict
 
 
 class Answer(NamedTuple):

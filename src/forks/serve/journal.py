@@ -29,10 +29,13 @@ class Journal:
     folder : path
     after : int
         Number of the last record that the checkpoint knows of.
+    keep : bool
+        Do segments stay that a checkpoint knows of?
     """
 
-    def __init__(self, folder: Path, after: int = 0) -> None:
+    def __init__(self, folder: Path, after: int = 0, keep: bool = False) -> None:
         self.folder = folder
+        self.keep = keep
         self.after = after
         self._segments = sorted(_first_of(path) for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"))
         self.last = after  # number of the last record
@@ -106,7 +109,7 @@ class Journal:
             os.close(self._file)
             self._segments.append(self.last + 1)
             self._file = self._open(self.last + 1)
-        while len(self._segments) > 1 and self._segments[1] <= upto + 1:
+        while not self.keep and len(self._segments) > 1 and self._segments[1] <= upto + 1:
             self._path(self._segments.pop(0)).unlink()
 
     @property

@@ -35,6 +35,8 @@ class Keeper:
         A model file that a new one begins with.
     most, age
         See `Pending`.
+    keep_journal : bool
+        Is the journal kept from the beginning, as a record of all that was learned?
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Keeper:
         begin: bytes | None = None,
         most: int = 1_000_000,
         age: float = 7 * 86_400.0,
+        keep_journal: bool = False,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         remove_temporary(folder)
@@ -57,7 +60,7 @@ class Keeper:
         self.saved = int(told.get("number", 0))  # last record that the checkpoint knows of
         self.saved_at = path.stat().st_mtime
         self.saved_rounds = self.model.rounds
-        self.journal = Journal(folder, self.saved)
+        self.journal = Journal(folder, self.saved, keep_journal)
         self.pending = Pending(folder / PENDING, most, age)
         self.pending.rewind(self.saved)
         self.applier = Applier(self.model, self.pending, self.turns.give_way)

@@ -103,20 +103,27 @@ async def following(app: Litestar) -> AsyncIterator[None]:
 
 
 @get("/v1/live", summary="Follow the service", media_type="text/event-stream")
-async def live(
-    request: Request[Any, Any, Any],
-    model: str | None = None,
-    since: float = 0.0,
-    once: bool = False,
-) -> ServerSentEvent:
-    """Send the state of the service every second, or once, with all of one model.
+async def live(request: Request[Any, Any, Any]) -> ServerSentEvent:
+    """Send the state of the service every second, with all of one model.
 
-    First comes an event `history`, the points of the last ten minutes or since a moment; then an
-    event `state` each second. Without the name of a model it is the first.
+    First comes an event `history`, the points of the last ten minutes or of those `since` a moment;
+    then an event `state` each second, or one alone with `once=true`. Without the name of a `model`
+    it is the first.
     """
     context: Context = request.app.state.context
     with context.admitted(request.scope, "live", Role.PREDICT):
+        asked = request.query_params
         following: Live = request.app.state.live
         if following.open >= _STREAMS:
             raise Problem(429, "too many follow the service", {"Retry-After": "10"})
-        return ServerSentEvent(following.messages(model, since, once))
+        since, once = _moment(asked.get("since", "0")), asked.get("once") == "true"
+        return ServerSentEvent(following.messages(asked.get("model"), since, once))
+
+
+def _moment(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Problem(
+            400, f"since must be seconds since 1970, got {text[:40]!r}", field="since"
+        ) from None

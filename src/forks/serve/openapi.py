@@ -43,7 +43,7 @@ _PROBLEMS = {
 }
 
 
-def _object(properties: dict[str, Schema], required: list[str] | None = None) -> Schema:
+def _object(properties: dict[str, Any], required: list[str] | None = None) -> Schema:
     return Schema(type=OpenAPIType.OBJECT, properties=properties, required=required)
 
 
@@ -80,7 +80,7 @@ def described() -> dict[str, PathItem]:
 def _path(verb: str) -> PathItem:
     text = " ".join((VERBS[verb].endpoint.__doc__ or "").split())
     summary, _, _ = text.partition(".")
-    example = {"example": Example(value=_BODIES[verb])}
+    example: dict[str, Any] = {"example": Example(value=_BODIES[verb])}
     content = {
         "application/json": OpenAPIMediaType(schema=_SCHEMAS[verb], examples=example),
         "application/x-ndjson": OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING)),
@@ -93,7 +93,7 @@ def _path(verb: str) -> PathItem:
         examples={"example": Example(value=_ANSWERS[verb])},
     )
     problem = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT))
-    responses = {
+    responses: dict[str, Any] = {
         status: OpenAPIResponse(description=told, content={"application/problem+json": problem})
         for status, told in _PROBLEMS.items()
     }

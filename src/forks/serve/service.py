@@ -29,8 +29,8 @@ class Service:
         Of new models.
     every, seconds
         See `Worker`.
-    most, age
-        See `Pending`.
+    most, age, keep_journal
+        See `Keeper`.
     """
 
     def __init__(
@@ -42,10 +42,12 @@ class Service:
         seconds: float = 60.0,
         most: int = 1_000_000,
         age: float = 7 * 86_400.0,
+        keep_journal: bool = False,
     ) -> None:
         self.state = Path(state)
         self.settings = settings or Settings()
-        self.every, self.seconds, self.most, self.age = every, seconds, most, age
+        self.every, self.seconds = every, seconds
+        self._kept: dict[str, Any] = {"most": most, "age": age, "keep_journal": keep_journal}
         (self.state / "models").mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state / _LOCK)
         self.workers: dict[str, Worker] = {}
@@ -67,7 +69,7 @@ class Service:
         self, name: str, begin: bytes | None = None, settings: Settings | None = None
     ) -> None:
         folder = self.state / "models" / name
-        keeper = Keeper(folder, settings or self.settings, begin, self.most, self.age)
+        keeper = Keeper(folder, settings or self.settings, begin, **self._kept)
         worker = Worker(name, keeper, self.every, self.seconds)
         worker.start()
         self.workers[name] = worker
@@ -85,7 +87,7 @@ class Service:
                 "task": model.task,
                 "rows": model.rounds,
                 "columns": [{"name": column.name, "kind": column.kind} for column in columns],
-                "classes": getattr(model.estimator, "classes_", np_empty).tolist(),
+                "classes": _classes(model.estimator),
                 "figures": model.figures(),
             }
         return {
@@ -115,12 +117,9 @@ class Service:
         os.close(self._lock)
 
 
-class _Empty:
-    def tolist(self) -> list[Any]:
-        return []
-
-
-np_empty = _Empty()
+def _classes(estimator: Any) -> list[Any] | None:
+    classes = getattr(estimator, "classes_", None)
+    return None if classes is None else classes.tolist()
 
 
 def _locked(path: Path) -> int:

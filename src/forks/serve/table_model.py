@@ -57,10 +57,12 @@ class Answers(NamedTuple):
         labels = [label for part in parts for label in part.labels]
         if classes is None or parts[-1].probabilities is None:
             return cls(labels, None, classes)
-        shares = []
+        shares: list[list[float]] = []
         for part in parts:
-            places = [part.classes.index(c) if c in part.classes else -1 for c in classes]
-            shares += [[row[i] if i >= 0 else 0.0 for i in places] for row in part.probabilities]
+            known = {label: i for i, label in enumerate(part.classes or [])}
+            places = [known.get(label, -1) for label in classes]
+            for row in part.probabilities or []:
+                shares.append([row[i] if i >= 0 else 0.0 for i in places])
         return cls(labels, shares, classes)
 
 
@@ -182,9 +184,9 @@ class TableModel:
         else:
             X = self.encoder.learn_transform(batch.columns_for(self.encoder), y)
         weights = None if batch.weights is None else np.array(batch.weights)
-        parts = []
-        for start in range(0, len(y), _SLICE):
-            part = slice(start, start + _SLICE)
+        parts, size = [], _SLICE if hasattr(self.estimator, "engine_") else len(y)
+        for start in range(0, len(y), size):  # the first rows in one go: they have all classes
+            part = slice(start, start + size)
             some = None if weights is None else weights[part]
             parts.append(self._answered(X[part], y[part], some))
             if give_way is not None:
@@ -204,7 +206,7 @@ class TableModel:
             self.measures.update(y, scores)
             return
         shares = None if answers.probabilities is None else np.array(answers.probabilities)
-        self.measures.update(y, np.array(answers.labels), scores, shares)
+        self.measures.update(y, np.array(answers.labels), scores, shares, answers.classes)
 
     def _new_measures(self) -> Any:
         if self.estimator._task == "regression":

@@ -52,7 +52,8 @@ class Answers:
 
     def figures(self) -> dict[str, float]:
         """Return the rates over all rows, and over the last ones."""
-        recent = _counts(*self.recent.values.T, self.counts.shape[1])
+        labels, answers = self.recent.values.T
+        recent = _counts(labels, answers, self.counts.shape[1])
         figures = {rate.__name__: rate(*self.counts) for rate in RATES}
         return figures | {f"recent_{rate.__name__}": rate(*recent) for rate in RATES}
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from forks.evaluate.measures.answers import Answers
 from forks.evaluate.measures.probabilities import Probabilities
-from forks.evaluate.measures.ranks import MOST_CLASSES, Ranks
+from forks.evaluate.measures.ranks import Ranks
 from forks.evaluate.measures.repeats import Repeats
 
 _FEW = 512  # rows: fewer are put off, since every update costs the same
@@ -91,25 +91,24 @@ class ClassificationMeasures:
     def _count(
         self, y: np.ndarray, answers: np.ndarray, scores: Any, probabilities: Any, columns: Any
     ) -> None:
-        labels = self._codes(y)
-        if (labels < 0).any():
-            self.grow(np.unique(y[labels < 0]))
-            labels = self._codes(y)
+        labels, places = self._codes(y), self._codes(np.asarray(columns))
+        if (labels < 0).any() or (places < 0).any():
+            self.grow(np.concatenate([np.unique(y[labels < 0]), columns[places < 0]]))
+            labels, places = self._codes(y), self._codes(columns)
         self.answers.update(labels, self._codes(answers))
         self.repeats.update(labels)
-        places = self._codes(np.asarray(columns))
         if probabilities is not None:
-            spread = self._spread(np.asarray(probabilities), places, 0.0)
-            self.probabilities.update(labels, spread)
-            ranked = spread[:, 1:] if len(self.classes) == 2 else spread
-            self.ranks.update(labels, ranked, of_probabilities=True)
-        elif scores is not None and len(self.classes) <= MOST_CLASSES:
-            ranked = np.asarray(scores, np.float64).reshape(len(labels), -1)
-            if ranked.shape[1] == 1 and len(self.classes) > 2:
-                ranked = np.hstack([-ranked, ranked])
-            if len(self.classes) > 2:
-                ranked = self._spread(ranked, places, -np.inf)
-            self.ranks.update(labels, ranked, of_probabilities=False)
+            known = _of_columns(np.asarray(probabilities), len(columns))
+            known = self._spread(known, places, 0.0)
+            self.probabilities.update(labels, known)
+            self._rank(labels, known, True)
+        elif scores is not None:
+            known = self._spread(_scores_of_columns(scores, len(columns)), places, -np.inf)
+            self._rank(labels, known, False)
+
+    def _rank(self, labels: np.ndarray, values: np.ndarray, of_probabilities: bool) -> None:
+        ranked = values[:, 1:] if len(self.classes) == 2 else values
+        self.ranks.update(labels, ranked, of_probabilities)
 
     def _spread(self, values: np.ndarray, places: np.ndarray, blank: float) -> np.ndarray:
         """Return columns for all classes, `blank` for those that have none."""
@@ -183,6 +182,17 @@ class ClassificationMeasures:
         """
         for part in (self.answers, self.repeats, self.probabilities, self.ranks):
             part.restore(arrays)
+
+
+def _of_columns(probabilities: np.ndarray, n_columns: int) -> np.ndarray:
+    """Return probabilities, a column each; the only class of a stream so far is certain."""
+    return np.ones((len(probabilities), 1)) if n_columns == 1 else probabilities
+
+
+def _scores_of_columns(scores: Any, n_columns: int) -> np.ndarray:
+    """Return scores, a column each: two classes, and the only one so far, share one."""
+    scores = np.asarray(scores, np.float64)
+    return np.column_stack([-scores, scores])[:, :n_columns] if scores.ndim == 1 else scores
 
 
 def _alike(waiting: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:

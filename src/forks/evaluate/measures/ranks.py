@@ -58,22 +58,23 @@ class Ranks:
     def grow(self, places: np.ndarray, n_classes: int) -> None:
         """Make room for classes; rows seen so far rank lowest for the new ones."""
         old, labels, ranked = self.histograms, self.labels.values, self.ranked.values
-        had_columns, had_two = len(old) > 0, self.n_classes == 2
-        self.n_classes = n_classes
-        self.histograms = np.zeros((self._columns, 2, _BINS), np.int64)
-        self.ranked.values = np.zeros((len(ranked), self._columns))
-        if not (had_columns and self._columns):
-            self.labels.values = labels[:0]
-            self.ranked.values = self.ranked.values[:0]
-            return
-        if had_two:  # the column of the first class is the mirror image of the second's
+        if self.n_classes == 2:  # the column of the first class is the mirror image of the second's
             old = np.concatenate([old[:, ::-1, ::-1], old])
             ranked = np.hstack([(1.0 if self.of_probabilities else 0.0) - ranked, ranked])
-        self.histograms[:, 0, 0] = old[0].sum()
-        self.histograms[places] = old
+        had_columns = len(old) > 0
+        self.n_classes = n_classes
+        if not (had_columns and self._columns):
+            self.histograms = np.zeros((self._columns, 2, _BINS), np.int64)
+            self.labels.values, self.ranked.values = labels[:0], np.zeros((0, self._columns))
+            return
+        histograms = np.zeros((n_classes, 2, _BINS), np.int64)
+        histograms[:, 0, 0] = old[0].sum()
+        histograms[places] = old
+        values = np.full((len(ranked), n_classes), 0.0 if self.of_probabilities else -np.inf)
+        values[:, places] = ranked
+        own = slice(1, None) if n_classes == 2 else slice(None)
+        self.histograms, self.ranked.values = histograms[own].copy(), values[:, own].copy()
         self.labels.values = places[labels].astype(labels.dtype)
-        self.ranked.values += 0.0 if self.of_probabilities else -np.inf
-        self.ranked.values[:, places] = ranked
 
     def figures(self) -> dict[str, float]:
         """Return AUC over all rows, how far it may be off, and AUC over the last rows."""

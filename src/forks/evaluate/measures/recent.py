@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-def divided(value: float, by: float) -> float:
+def divided(value: Any, by: Any) -> float:
     """Return a quotient, nan for a divisor of 0."""
     return float(value) / float(by) if by else math.nan
 

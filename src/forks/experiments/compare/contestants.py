@@ -16,6 +16,7 @@ import numpy as np
 from forks import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.evaluate import LearnerPlayer, player_for
 from forks.evaluate.player import Player
+from forks.evaluate.players import for_several_classes
 from forks.experiments.compare.problem import REGRESSION
 from forks.kernels import Kernel
 from forks.learners.catalogue import CATALOGUE, Setting, find
@@ -89,7 +90,7 @@ def _theirs(text: str, task: str) -> Contestant:
     except (TypeError, ValueError) as error:
         raise ValueError(f"--model {text}: {error}") from None
     play = _river_player if package == "river" else _sklearn_player
-    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)  # type: ignore[arg-type]
+    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)
     if player.classifies == (task == REGRESSION):
         raise ValueError(f"--model {text} is not for {task}")
     make = partial(_made, play, text, kind, arguments)
@@ -146,18 +147,13 @@ def _imported(module: str, name: str, text: str, package: str, install: str) -> 
 def _made(
     play: Any, text: str, kind: Any, arguments: dict[str, Any], field: Field, seed: int
 ) -> Player:
-    return play(text, kind(**arguments), field, seed)  # type: ignore[no-any-return]
+    return play(text, kind(**arguments), field, seed)
 
 
 def _river_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    """Return the player of River's model; one for two classes gets one for each class of more."""
     del seed
-    classes = field.classes
-    if classes is not None and len(classes) > 2 and not getattr(model, "_multiclass", True):
-        from river import multiclass
-
-        model = multiclass.OneVsRestClassifier(model)
-    return player_for(name, model, classes=classes)
+    several = field.classes is not None and len(field.classes) > 2
+    return player_for(name, for_several_classes(model) if several else model, classes=field.classes)
 
 
 def _sklearn_player(name: str, model: Any, field: Field, seed: int) -> Player:

@@ -12,6 +12,7 @@ from forks.experiments.compare.problem import REGRESSION
 from forks.experiments.compare.runs import Comparison, Run
 from forks.experiments.record import grouped
 from forks.experiments.report import Table
+from forks.experiments.reproduce.paper import printed
 
 _CLASSES = {"auc": "AUC", "log_loss": "log loss", "kappa_temporal": "kappa-temporal"}
 _NUMBERS = {"mean_absolute_error": "mean error", "r2": "R2"}
@@ -22,6 +23,11 @@ _LINES = {
     _MAJORITY: ("majority_mistake_rate", ""),
     _MEAN: ("", "mean_value_root_mean_squared_error"),
 }
+
+_SOURCE = (
+    "published: table 1 of the FORKS paper, in its own setting; mistakes of stage one are left out "
+    "of those of NOGD, SkeGD and FORKS."
+)
 
 
 def show(
@@ -38,8 +44,21 @@ def show(
              if plan.order == "file" or k != "kappa_temporal"}  # fmt: skip
     rows = [[c.name, *_cells(by_name[c.name], names, regression)] for c in contestants]
     rows += _lines_to_beat(plan, runs, len(names))
-    first = "RMSE" if regression else "mistakes"
-    console.print(Table(["", first, *names.values(), "rows/s", "points", "state"], rows))
+    header = [
+        "",
+        "RMSE" if regression else "mistakes",
+        *names.values(),
+        "rows/s",
+        "points",
+        "state",
+    ]
+    published = [_published(plan, row[0]) for row in rows]
+    if any(published):
+        header.append("published")
+        rows = [[*row, cell] for row, cell in zip(rows, published, strict=True)]
+    console.print(Table(header, rows))
+    if any(published):
+        console.print(_SOURCE, soft_wrap=True)
     for failure in dict.fromkeys(f"{r.method}: {r.failure}" for r in runs if r.failure):
         console.print(failure, soft_wrap=True)
 
@@ -69,23 +88,31 @@ def _cells(runs: Sequence[Run], names: dict[str, str], regression: bool) -> list
     points = [run.stored_points for run in done if run.stored_points is not None]
     return [
         text if len(done) == len(runs) else f"{text} ({len(done)} of {len(runs)} runs)",
-        *(_mean_of(done, name) for name in names),
+        *(_mean_of(done, name, ".4g" if regression else ".4f") for name in names),
         f"{np.median([run.rows_per_second for run in done]):,.0f}",
         f"{np.mean(points):,.0f}" if points else "",
         _size(float(np.mean(sizes))) if sizes else "",
     ]
 
 
+def _published(plan: Comparison, name: str) -> str:
+    """Return what the FORKS paper prints for a method in random orders of a data set."""
+    cell = printed(name.removesuffix(" as published"), plan.data)
+    if cell is None or plan.order == "file" or name == "FORKS":
+        return ""
+    return f"{cell.rate:.2f} ± {cell.deviation:.2f} %"
+
+
 def _with_deviation(errors: np.ndarray, regression: bool) -> str:
-    if regression:
-        return f"{errors.mean():.4g}" + (f" ± {errors.std():.2g}" if len(errors) > 1 else "")
-    rates = 100.0 * errors
-    return f"{rates.mean():.2f} ± {rates.std():.2f} %"
+    form, unit = (".4g", "") if regression else (".2f", " %")
+    errors = errors if regression else 100.0 * errors
+    deviation = f" ± {errors.std():{form}}" if len(errors) > 1 else ""
+    return f"{errors.mean():{form}}{deviation}{unit}"
 
 
-def _mean_of(runs: Sequence[Run], name: str) -> str:
+def _mean_of(runs: Sequence[Run], name: str, form: str) -> str:
     values = [value for run in runs if math.isfinite(value := run.figures.get(name, math.nan))]
-    return f"{np.mean(values):.4f}" if values else ""
+    return format(float(np.mean(values)), form) if values else ""
 
 
 def _lines_to_beat(plan: Comparison, runs: Sequence[Run], n_more: int) -> list[list[str]]:

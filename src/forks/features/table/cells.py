@@ -106,7 +106,7 @@ class Memo(Generic[Answer]):
             answer = self._function(cell)
         except (ValueError, TypeError, OverflowError):
             raise CellError(column, row, f"{_shown(cell)} is no value of its kind") from None
-        if cell == cell:  # NaN would be kept many times
+        if not is_missing(cell):  # NaN would be kept many times
             if len(self._known) >= _MEMO:
                 self._known.clear()
             self._known[cell] = answer

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy import sparse
 
 Columns = dict[str, np.ndarray]
 
@@ -19,6 +20,8 @@ def columns_of(table: Any, names: tuple[str, ...] | None = None) -> Columns:
     In a list of mappings, a cell that a row does not have is missing; a whole column that the
     table does not have is an error.
     """
+    if sparse.issparse(table):  # some are mappings, too
+        raise TypeError("Sparse data was passed for X, but a table is dense: X.toarray() is one")
     if isinstance(table, Mapping):
         return _chosen({str(name): _array(cells) for name, cells in table.items()}, names)
     if isinstance(table, list | tuple) and any(isinstance(row, Mapping) for row in table):
@@ -42,8 +45,6 @@ def _of_rows(rows: Any, names: tuple[str, ...] | None) -> Columns:
 
 
 def _of_matrix(table: Any) -> Columns:
-    if hasattr(table, "toarray"):
-        table = table.toarray()
     cells = np.asarray(table)
     if cells.dtype.kind in "US" and not isinstance(table, np.ndarray):
         cells = np.array(table, dtype=object)  # numbers beside text stay numbers
@@ -52,6 +53,9 @@ def _of_matrix(table: Any) -> Columns:
             "X must be a data frame, a mapping of columns, a list of mappings or a matrix, got "
             f"an array of shape {cells.shape}. Reshape your data: X.reshape(1, -1) is one row"
         )
+    if cells.shape[1] == 0:
+        shape = cells.shape
+        raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
     return {f"x{j}": _array(cells[:, j]) for j in range(cells.shape[1])}
 
 

@@ -215,7 +215,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, first: bool) -> Any:
         first = first or not hasattr(self, "_layout")
-        table = columns_of(X, None if first else self._layout.wanted)
+        table = columns_of(X) if first else self._columns(X)
         labels = _labels(y, _length(table))
         layout = self._found(table, labels) if first else self._layout
         read = layout.read(table, labels)  # all that can fail, before anything is learned
@@ -238,8 +238,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         rows : array of shape (n_rows, n_features_out), or CSR array if that is above 1,024
         """
         check_is_fitted(self, "_layout")
-        table = columns_of(X, self._layout.wanted)
+        table = self._columns(X)
         return self._layout.rows(self._layout.read(table, None), False)
+
+    def _columns(self, X: Any) -> Columns:
+        """Return the columns that are encoded."""
+        width = getattr(X, "shape", (0, 0))[1:]
+        if isinstance(X, np.ndarray) and width and width != (self.n_features_in_,):
+            raise ValueError(
+                f"X has {width[0]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return columns_of(X, self._layout.wanted)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features.
@@ -306,12 +316,11 @@ def _labels(y: Any, n_rows: int) -> np.ndarray | None:
         return None
     if hasattr(y, "to_numpy"):
         labels = y.to_numpy()
-    elif isinstance(y, np.ndarray):
-        labels = y
+    elif hasattr(y, "__array__"):
+        labels = np.asarray(y)
     else:
         labels = np.empty(len(y), dtype=object)
         labels[:] = y
-    labels = np.asarray(labels)
     if labels.shape == (n_rows, 1):
         labels = labels[:, 0]
     if labels.shape != (n_rows,):

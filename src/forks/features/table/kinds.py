@@ -6,8 +6,8 @@ time                  dates and times, or text such as 2013-03-01, 2013/03/01 or
 category              other text
 text                  text of more than 32 values, of three words or more on average
 constant              one value, or none, in 100 rows or more
-identifier            in 100 rows or more: whole numbers that go up by 1 from row to row, or
-                      text that is another in 9 of 10 rows or more
+identifier            whole numbers that go up by 1 from row to row, in 100 rows or more; or text
+                      that is another in 99 of 100 rows, of 200 or more
 ====================  ===========================================================================
 
 A column can be told to be of one of these kinds, or of the kind "dropped". Identifiers are left
@@ -24,8 +24,8 @@ from forks.features.table.cells import CellError, floats_of, is_missing, key_of
 
 KINDS = ("number", "category", "time", "text", "constant", "identifier", "dropped")
 LEFT_OUT = ("identifier", "dropped")
-SURE = 100  # rows from which on it can be said that a column is constant or an identifier
-_UNIQUE = 0.9  # share of distinct cells of an identifier
+SURE = 100  # rows from which on it can be said that a column is constant, or numbers its rows
+_MANY, _UNIQUE = 200, 0.99  # texts, and the share of different ones, of an identifier
 _WORDS, _TEXTS = 3.0, 32  # mean number of words of text, and values of a category of words
 _LIKE_A_DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)")
 
@@ -90,6 +90,6 @@ def _of_texts(name: str, texts: list[str], n: int) -> Column:
         return Column(name, "constant", f"always {texts[0][:40]!r}")
     if distinct > _TEXTS and sum(len(text.split()) for text in texts) >= _WORDS * len(texts):
         return Column(name, "text", "many words")
-    if n >= SURE and distinct >= _UNIQUE * len(texts) and len(texts) >= SURE:
+    if len(texts) >= _MANY and distinct >= _UNIQUE * len(texts):
         return Column(name, "identifier", "nearly each text is another")
     return Column(name, "category", f"{distinct:,} values")

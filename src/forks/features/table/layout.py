@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from forks.engine import Matrix
+from forks.features.means import Means
 from forks.features.table.categories import Category, first_categories
 from forks.features.table.cells import CellError, floats_of
 from forks.features.table.columns import Columns
 from forks.features.table.kinds import LEFT_OUT, Column
-from forks.features.table.numbers import Means
 from forks.features.table.targets import Targets
 from forks.features.table.text import Text
 from forks.features.table.times import Time
@@ -48,7 +48,9 @@ class Read(NamedTuple):
         return Read(
             self.numbers[rows],
             None if gaps is None else gaps[rows],
-            *({name: part[rows] for name, part in parts.items()} for parts in self[2:5]),
+            {name: part[rows] for name, part in self.times.items()},
+            {name: part[rows] for name, part in self.categories.items()},
+            {name: part[rows] for name, part in self.texts.items()},
             None if labels is None else labels[rows],
         )
 
@@ -164,10 +166,12 @@ class Layout:
         return np.hstack([out, *(block.toarray() for block in blocks)])
 
     def _write(self, read: Read, learn: bool, out: Matrix) -> None:
-        if learn:
-            self.means.learn(read.numbers, read.gaps)
+        if learn and read.gaps is None:
+            self.means = self.means.after(read.numbers)
+        elif learn:
+            self.means = self.means.fill_running(read.numbers)
         elif read.gaps is not None:
-            self.means.fill(read.numbers, read.gaps)
+            self.means.fill(read.numbers)
         out[:, self._number_at] = read.numbers
         self._write_gaps(read, out)
         targets = self.targets.of(read.labels, read.n_rows)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from forks.features.means import Means
 from forks.features.table.categories import Category
 from forks.features.table.kinds import KINDS, Column
 from forks.features.table.layout import Layout
-from forks.features.table.numbers import Means
 from forks.features.table.statistics import LARGEST, WAYS, Table
 from forks.features.table.targets import MOST_CLASSES, Targets
 from forks.features.table.text import Text
