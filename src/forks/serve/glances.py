@@ -69,7 +69,7 @@ class Glances:
         self._context = context
         self.service = Track()
         self.models: dict[str, Track] = {}
-        self.latest: dict[str, Any] = {}
+        self.latest: dict[str, Any] = {"models": {}}
         self._relevance: dict[str, Relevance] = {}
         self._drawn: dict[str, Relevance] = {}  # the one that the last point with one has
         self._before: tuple[float, dict[str, int]] | None = None  # time, and rows of the models
@@ -113,7 +113,8 @@ class Glances:
     def _model(self, name: str) -> dict[str, Any]:
         service = self._context.service
         told = service.info(name)
-        figures, columns, classes = told.pop("figures"), told.pop("columns"), told.pop("classes")
+        figures, columns, classes = (told.pop(key) for key in ("figures", "columns", "classes"))
+        classes = classes or []
         keeper = service.workers[name].keeper
         known = self._relevance.get(name)
         return {

@@ -35,7 +35,7 @@ class Live:
 
     async def start(self) -> None:
         """Take the first glance, and go on in the background."""
-        await asyncio.to_thread(self.glances.take)
+        await self._unharmed(self.glances.take)
         self._tasks = [asyncio.create_task(self._look()), asyncio.create_task(self._relate())]
 
     async def stop(self) -> None:
