@@ -22,7 +22,7 @@ from forks.serve.context import Context
 KEPT = 600  # points
 _EVENTS, _CLASSES = 20, 20  # that are sent each time
 _SECONDS = 10  # of the requests whose latency is told
-_FEATURES = 8  # whose relevance is
+_FEATURES = 12  # whose relevance is: those that have mattered most
 _RATES = {  # figures that are drawn: of the answers, then of the label before, repeated
     "classification": ("accuracy", "last_label_mistake_rate"),
     "regression": ("root_mean_squared_error", "last_value_root_mean_squared_error"),
@@ -53,10 +53,18 @@ class Track:
 
 
 class Relevance(NamedTuple):
-    """Which features matter, and how many rows the model had learned."""
+    """How much features matter after so many rows, and the most that each has mattered so far."""
 
     rows: int
-    top: dict[str, float]
+    values: dict[str, float]
+    most: dict[str, float]
+
+    def then(self, rows: int, found: dict[str, float]) -> "Relevance":
+        """Return what is known after another look: the features that have mattered most."""
+        most = {name: max(value, self.most.get(name, 0.0)) for name, value in found.items()}
+        names = sorted(most, key=lambda name: -most[name])[:_FEATURES]
+        values = {name: round(found[name], 4) for name in names}
+        return Relevance(rows, values, {name: most[name] for name in names})
 
 
 class Glances:
@@ -77,10 +85,10 @@ class Glances:
 
     # ---- once a second -----------------------------------------------------------------------
 
-    def take(self) -> None:
+    def take(self, now: float | None = None) -> None:
         """Look at the service and all its models."""
-        now, service = time.time(), self._context.service
-        told = {name: self._model(name) for name in list(service.workers)}
+        now = time.time() if now is None else now
+        told = {name: self._model(name) for name in list(self._context.service.workers)}
         rows = {name: each["rows"] for name, each in told.items()}
         then, learned = self._before or (now, rows)
         seconds = max(now - then, 1e-3)
@@ -124,7 +132,7 @@ class Glances:
             "classes": classes[:_CLASSES],
             **_rates(told["task"], figures),
             "weights": insight.expert_weights(keeper),
-            "relevance": known.top if known else {},
+            "relevance": known.values if known else {},
             "events": insight.events(keeper),
         }
 
@@ -136,7 +144,7 @@ class Glances:
         known = self._relevance.get(name)
         if known is not None and known is not self._drawn.get(name):
             self._drawn[name] = known
-            drawn["relevance"] = {key: round(value, 4) for key, value in known.top.items()}
+            drawn["relevance"] = known.values
         return drawn
 
     # ---- now and then ------------------------------------------------------------------------
@@ -150,8 +158,8 @@ class Glances:
         if known is not None and known.rows == rows:
             return
         found = insight.relevance(worker.keeper)
-        top = sorted(found.items(), key=lambda item: -item[1])[:_FEATURES]
-        self._relevance[name] = Relevance(rows, dict(top))
+        if found:
+            self._relevance[name] = (known or Relevance(0, {}, {})).then(rows, found)
 
     # ---- for those who look ------------------------------------------------------------------
 

@@ -182,21 +182,22 @@ export class Chart {
     }
   }
 
+  /** Draw events: flags and lines for those that count, ticks at the foot for the others. */
   drawMarks() {
     const { ctx, bbox } = this.plot;
+    const pixel = devicePixelRatio;
     ctx.save();
+    ctx.lineWidth = pixel;
     for (const mark of this.marks) {
-      if (this.options.stacked && !mark.strong) continue; // would not be seen
       const x = Math.round(this.plot.valToPos(mark.time, "x", true)) + 0.5;
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.strokeStyle = ctx.fillStyle = colour(this.options.stacked ? "text" : mark.ink);
-      ctx.lineWidth = devicePixelRatio;
-      ctx.setLineDash(mark.strong ? [] : [2 * devicePixelRatio, 3 * devicePixelRatio]);
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      if (mark.strong) drawFlag(ctx, x, bbox.top, 4 * devicePixelRatio);
+      const foot = bbox.top + bbox.height;
+      ctx.strokeStyle = ctx.fillStyle = colour(mark.ink);
+      if (mark.strong) drawFlag(ctx, x, bbox.top - 5 * pixel, 3.5 * pixel);
+      if (this.options.stacked) continue; // lines would not be seen
+      ctx.globalAlpha = mark.strong ? 0.5 : 1;
+      drawLine(ctx, x, mark.strong ? bbox.top : foot - 7 * pixel, foot);
+      ctx.globalAlpha = 1;
     }
     ctx.restore();
   }
@@ -214,6 +215,13 @@ export class Chart {
     const room = this.box.clientWidth - this.tip.offsetWidth - 4;
     this.tip.style.left = `${Math.max(4, Math.min(room, left + 64))}px`;
   }
+}
+
+function drawLine(ctx, x, from, to) {
+  ctx.beginPath();
+  ctx.moveTo(x, from);
+  ctx.lineTo(x, to);
+  ctx.stroke();
 }
 
 function drawFlag(ctx, x, y, size) {

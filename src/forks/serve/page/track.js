@@ -42,14 +42,18 @@ export class Track {
     return Array.from({ length: n }, (_, i) => this.points.map((point) => point.weights?.[i] ?? null));
   }
 
-  /** The relevance of the features that matter most now: names and values, between looks null. */
+  /** The relevance of the features that mattered most: names and values, between looks null. */
   relevance() {
-    const looks = this.points.filter((point) => point.relevance);
+    const looks = this.points.filter((point) => point.relevance).map((point) => point.relevance);
     if (!looks.length) return { names: [], values: [] };
-    const latest = new Map(Object.entries(looks[looks.length - 1].relevance));
-    const names = [...latest.keys()].slice(0, TOP);
+    const most = new Map();
+    for (const look of looks) {
+      for (const [name, value] of Object.entries(look)) most.set(name, Math.max(value, most.get(name) ?? 0));
+    }
+    const names = [...most.keys()].sort((one, other) => most.get(other) - most.get(one)).slice(0, TOP);
     const values = names.map((name) => this.points.map((point) => valueOf(point.relevance, name)));
-    for (const [i, name] of names.entries()) values[i][this.points.length - 1] = latest.get(name);
+    const latest = looks[looks.length - 1];
+    for (const [i, name] of names.entries()) values[i][this.points.length - 1] = valueOf(latest, name);
     return { names, values };
   }
 
