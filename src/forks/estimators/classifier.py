@@ -303,6 +303,9 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
         many "rows", and what is new beside the leader: the feature whose "relevance" differs most,
         and the one whose centre has moved most ("shift"). Only for "balanced" and "best", and not
         for wide sparse rows.
+    expert_weights_ : array of shape (n_experts + 3,)
+        How much each expert counts for the next row, then the mean of the first two, the last label
+        and the base rates; they sum to 1. Only for "balanced" and "best".
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 

@@ -33,6 +33,11 @@ def relevance_of(engine: Engine | EngineGroup) -> Vector | None:
     return None if any(each is None for each in found) else np.asarray(np.mean(found, axis=0))
 
 
+def weights_of(engine: Engine | EngineGroup) -> Vector:
+    """Return the weights of the experts, the mean over engines."""
+    return np.asarray(np.mean(answers_of(engine, "expert_weights"), axis=0))
+
+
 def events_of(engine: Engine | EngineGroup, names: Any = None) -> list[dict[str, Any]]:
     """Return what happened, oldest first; with names of features beside their numbers."""
     found = answers_of(engine, "events")
@@ -104,6 +109,11 @@ class Insight:
         """What happened to the experts, oldest first: the last 64 events."""
         names = getattr(self, "feature_names_in_", None)
         return list(self._about("events_", "events", lambda engine: events_of(engine, names)))
+
+    @property
+    def expert_weights_(self) -> Vector:
+        """How much each expert counts for the next row, then the last label and the base rates."""
+        return np.asarray(self._about("expert_weights_", "expert_weights", weights_of))
 
     def explain(self, X: Any) -> Any:
         """Return what moved the answers: how much of each score is due to each feature.

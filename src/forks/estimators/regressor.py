@@ -145,7 +145,7 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
     Attributes
     ----------
     learner_, n_rounds_, n_points_, n_mends_, last_mend_, feature_relevance_,
-    feature_importances_, events_, n_features_in_, feature_names_in_
+    feature_importances_, events_, expert_weights_, n_features_in_, feature_names_in_
         See `OnlineKernelClassifier`.
 
     Examples

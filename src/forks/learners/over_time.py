@@ -308,6 +308,13 @@ class OverTime(Starting):
         """Return what happened, oldest first: starts, alarms and changes of the leader."""
         return histories.events(self.view(memory).history)
 
+    def expert_weights(self, memory: Memory) -> Vector:
+        """Return how much each answer counts for the next row, summing to 1.
+
+        First the experts, by their places; then the last label, and the base rates.
+        """
+        return self.view(memory).experts.weights[NEXT].copy()
+
     def feature_relevance(self, memory: Memory) -> Vector | None:
         """Return how much each scaled feature moves the score: mean squared slopes, summing to 1.
 

@@ -14,7 +14,7 @@ from forks.serve import model_routes, problems
 from forks.serve.access import Role
 from forks.serve.context import Context
 from forks.serve.learning_routes import Front
-from forks.serve.live import live
+from forks.serve.live import following, live
 from forks.serve.openapi import described
 from forks.serve.page import page_routes
 
@@ -66,6 +66,7 @@ def application(context: Context) -> Front:
         exception_handlers={Exception: problems.handle},
         request_max_body_size=context.limits.body,
         openapi_config=OpenAPIConfig(title="forks", version=__version__, path="/schema"),
+        lifespan=[following],
         on_shutdown=[context.service.close],
         logging_config=None,
     )

@@ -28,6 +28,7 @@ class Context:
         self.metrics = Metrics(self.service)
         self._buckets = Buckets(self.limits)
         self._working = 0
+        self.ending = False  # set when the server is told to stop: streams must end
 
     @contextmanager
     def admitted(self, scope: Any, endpoint: str, role: Role) -> Iterator[None]:

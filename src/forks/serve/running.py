@@ -14,9 +14,11 @@ _PATIENCE = 20  # seconds for requests to end after SIGTERM
 class _Server(uvicorn.Server):
     """Says where it listens once it does."""
 
-    def __init__(self, config: uvicorn.Config, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, context: Context, say: Callable[[str], None]
+    ) -> None:
         super().__init__(config)
-        self._say = say
+        self._context, self._say = context, say
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -25,6 +27,10 @@ class _Server(uvicorn.Server):
                 for socket in server.sockets:
                     host, port = socket.getsockname()[:2]
                     self._say(f"forks serves on http://{host}:{port}")
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        self._context.ending = True  # pages that are open must not hold it up
+        await super().shutdown(sockets)
 
 
 def run(context: Context, host: str, port: int, say: Callable[[str], None]) -> None:
@@ -44,4 +50,4 @@ def run(context: Context, host: str, port: int, say: Callable[[str], None]) -> N
         limit_concurrency=None,
         server_header=False,
     )
-    _Server(config, say).run()
+    _Server(config, context, say).run()

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from forks.serve import insight
 from forks.serve.keeper import Keeper
 from forks.serve.table_model import Settings
 from forks.serve.worker import Worker
@@ -102,27 +103,11 @@ class Service:
 
     def relevance(self, name: str) -> dict[str, float]:
         """Return the relevance of the features of a model, by their names."""
-        keeper = self.workers[name].keeper
-        with keeper.turns.reading():
-            model = keeper.model
-            if not model.ready or not hasattr(model.estimator.learner_, "feature_relevance"):
-                return {}
-            values = model.estimator.feature_relevance_
-            if model.encoder is None:
-                names = [f"x{j}" for j in range(len(values))]
-            else:
-                names = model.encoder.get_feature_names_out().tolist()
-        return dict(zip(names, values.tolist(), strict=True))
+        return insight.relevance(self.workers[name].keeper)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Return what happened to a model."""
-        keeper = self.workers[name].keeper
-        with keeper.turns.reading():
-            model = keeper.model
-            if not model.ready or not hasattr(model.estimator.learner_, "events"):
-                return []
-            found: list[dict[str, Any]] = model.estimator.events_
-        return found
+        return insight.events(self.workers[name].keeper)
 
     def close(self) -> None:
         """Do what waits, write checkpoints, and let the state go."""

@@ -5,21 +5,29 @@ from typing import Any
 
 from litestar import Response, get
 
+_HTML, _SCRIPT, _STYLE = (f"text/{kind}; charset=utf-8" for kind in ("html", "javascript", "css"))
 _TYPES = {
-    "index.html": "text/html; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "page.css": "text/css; charset=utf-8",
-    "uPlot.iife.min.js": "text/javascript; charset=utf-8",
-    "uPlot.min.css": "text/css; charset=utf-8",
+    "index.html": _HTML,
+    "theme.js": _SCRIPT,
+    "page.js": _SCRIPT,
+    "charts.js": _SCRIPT,
+    "feed.js": _SCRIPT,
+    "parts.js": _SCRIPT,
+    "track.js": _SCRIPT,
+    "words.js": _SCRIPT,
+    "page.css": _STYLE,
+    "uPlot.iife.min.js": _SCRIPT,
+    "uPlot.min.css": _STYLE,
 }
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
 }
 
 

@@ -1,0 +1,56 @@
+"""What a model of the service knows beside its answers: relevance, events, weights of experts."""
+
+import copy
+from typing import Any
+
+from forks.estimators.insight import events_of, relevance_of, weights_of
+from forks.serve.keeper import Keeper
+from forks.serve.table_model import TableModel
+
+
+def relevance(keeper: Keeper) -> dict[str, float]:
+    """Return the relevance of the features by their names; none as long as it is not known.
+
+    It takes a while, so it is found out from a copy: nobody waits for it.
+    """
+    with keeper.turns.reading():
+        if not _has(keeper.model, "feature_relevance"):
+            return {}
+        engine, names = copy.copy(keeper.model.estimator.engine_), _names(keeper.model)
+    values = relevance_of(engine)
+    if values is None:
+        return {}
+    return dict(zip(names or _numbered(len(values)), values.tolist(), strict=True))
+
+
+def events(keeper: Keeper) -> list[dict[str, Any]]:
+    """Return what happened to the experts, oldest first, with the names of features."""
+    with keeper.turns.reading():
+        if not _has(keeper.model, "events"):
+            return []
+        return events_of(keeper.model.estimator.engine_, _names(keeper.model))
+
+
+def expert_weights(keeper: Keeper) -> list[float]:
+    """Return the weights of the experts, then of the last label and of the base rates."""
+    with keeper.turns.reading():
+        if not _has(keeper.model, "expert_weights"):
+            return []
+        weights: list[float] = weights_of(keeper.model.estimator.engine_).tolist()
+        return weights
+
+
+def _has(model: TableModel, needed: str) -> bool:
+    return model.ready and hasattr(model.estimator.learner_, needed)
+
+
+def _names(model: TableModel) -> list[str] | None:
+    if model.encoder is not None:
+        known = model.encoder.get_feature_names_out()
+    else:
+        known = getattr(model.estimator, "feature_names_in_", None)
+    return None if known is None else [str(name) for name in known]
+
+
+def _numbered(n: int) -> list[str]:
+    return [f"x{j}" for j in range(n)]
