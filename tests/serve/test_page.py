@@ -100,9 +100,9 @@ def test_a_page_that_has_just_been_opened_shows_what_was_before(opened, service)
     expect(page.locator("#error .plot")).to_have_attribute("aria-label", re.compile("now .* %"))
     assert page.locator("#error canvas").count() == 1
     experts = page.locator("#weights .legend .label")
-    expect(experts).to_have_count(8)
+    expect(experts).to_have_count(9)
     assert experts.nth(0).inner_text() == "expert 0 (long)"
-    assert experts.nth(6).inner_text() == "last label"
+    assert experts.nth(7).inner_text() == "last label"
     shares = [float(text.split()[0]) for text in page.locator("#weights .value").all_inner_texts()]
     assert sum(shares) == pytest.approx(100.0, abs=0.5)
     expect(page.locator("#relevance .legend .label").first).to_be_visible()
@@ -217,7 +217,9 @@ def test_names_of_columns_and_classes_are_mere_text(opened):
 def faked(page, state):
     """Have the page follow a stream that says one thing."""
     body = f"event: state\ndata: {json.dumps(state)}\n\n"
-    page.route("**/v1/live*", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
+    page.route(
+        "**/v1/live*", lambda route: route.fulfill(body=body, content_type="text/event-stream")
+    )
     page.reload()
 
 
@@ -288,9 +290,7 @@ def test_headings_and_labels_are_there_for_those_who_listen(opened):
     assert page.locator("#models [aria-current=page]").inner_text().startswith("pump")
 
 
-def test_a_token_is_asked_for_kept_for_the_session_and_sent_as_a_header(
-    opened, chromium, tmp_path
-):
+def test_a_token_is_asked_for_kept_for_the_session_and_sent_as_a_header(opened, chromium, tmp_path):
     token, line = new_token("predict", "page")
     (tmp_path / "tokens").write_text(line + "\n")
     with served(tmp_path / "state", "--tokens", tmp_path / "tokens", token=token) as running:

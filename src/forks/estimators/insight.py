@@ -112,7 +112,7 @@ class Insight:
 
     @property
     def expert_weights_(self) -> Vector:
-        """How much each expert counts for the next row, then the last label and the base rates."""
+        """How much each expert counts for the next row, and what is weighed beside them."""
         return np.asarray(self._about("expert_weights_", "expert_weights", weights_of))
 
     def explain(self, X: Any) -> Any:

@@ -311,7 +311,8 @@ class OverTime(Starting):
     def expert_weights(self, memory: Memory) -> Vector:
         """Return how much each answer counts for the next row, summing to 1.
 
-        First the experts, by their places; then the last label, and the base rates.
+        First the experts, by their places; then the mean of the first two, the last label, and the
+        base rates.
         """
         return self.view(memory).experts.weights[NEXT].copy()
 

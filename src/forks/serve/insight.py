@@ -32,7 +32,7 @@ def events(keeper: Keeper) -> list[dict[str, Any]]:
 
 
 def expert_weights(keeper: Keeper) -> list[float]:
-    """Return the weights of the experts, then of the last label and of the base rates."""
+    """Return the weights of the experts, and of what is weighed beside them."""
     with keeper.turns.reading():
         if not _has(keeper.model, "expert_weights"):
             return []

@@ -78,10 +78,10 @@ export function measure(task) {
     : { name: "Mistakes", unit: "share of rows", text: percent, axis: shareOnAxis, last: "last label" };
 }
 
-/** The names of the answers that are weighed: experts by place, the last label, base rates. */
+/** The names of the answers that are weighed: experts by place, the mean of two, the last label, base rates. */
 export function expertNames(n, task) {
-  const experts = Array.from({ length: Math.max(0, n - 2) }, (_, i) => `expert ${i}${i < 2 ? " (long)" : ""}`);
-  return [...experts, measure(task).last, task === "regression" ? "mean" : "base rates"];
+  const experts = Array.from({ length: Math.max(0, n - 3) }, (_, i) => `expert ${i}${i < 2 ? " (long)" : ""}`);
+  return [...experts, "mean of 0 and 1", measure(task).last, task === "regression" ? "mean" : "base rates"];
 }
 
 /** The names of the fates of late labels. */
