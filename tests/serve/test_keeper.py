@@ -123,6 +123,32 @@ def test_a_late_label_is_learned_as_if_it_came_now(tmp_path):
     other.close()
 
 
+def test_a_refused_label_takes_nothing_away(tmp_path):
+    keeper, (rows, labels) = Keeper(tmp_path, FAST), rows_and_labels(300)
+    keeper.do([learn(rows, labels), ask(rows[:2], ["a", "b"])])
+    (outcome,) = keeper.do([feedback([("a", "yes"), ("b", 3)])])
+    assert "label 2 is 3" in str(outcome.error)
+    assert (keeper.pending.n, keeper.model.rounds) == (2, 300)
+    (outcome,) = keeper.do([feedback([("a", "yes"), ("b", "no")])])
+    assert outcome.fates == {"a": "learned", "b": "learned"}
+    keeper.close()
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_a_row_that_cannot_be_learned_any_more_is_said(tmp_path, group):
+    """It was asked about before the columns were known."""
+    keeper, (rows, labels) = Keeper(tmp_path, FAST), rows_and_labels(300)
+    keeper.do([ask([{"u": "text", "v": 1.0}, rows[0]], ["bad", "good"])])
+    found = [learn(rows, labels), feedback([("bad", "no"), ("good", "no")]), learn(rows, labels)]
+    outcomes = []
+    for start in range(0, 3, group):
+        outcomes += keeper.do(found[start : start + group])
+    assert outcomes[1].fates == {"bad": "refused", "good": "learned"}
+    assert keeper.applier.fates == {"refused": 1, "learned": 1}
+    assert keeper.model.rounds == 601
+    keeper.close()
+
+
 def test_a_saved_model_is_a_beginning(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from forks.serve.bodies import BodyError
 from forks.serve.operations import Kind, Operation
 from forks.serve.pending import Fate, Pending
 from forks.serve.table_model import Answers, TableModel
@@ -31,12 +30,12 @@ class Outcome(NamedTuple):
     error: Exception | None = None  # nothing was learned from it
 
 
-@dataclass
-class _Piece:
-    """Rows of one operation."""
+class _Piece(NamedTuple):
+    """Rows of one operation; with an id, the row of a late label."""
 
     place: int  # of the operation
     batch: Batch
+    id: str | None = None
 
 
 @dataclass
@@ -57,16 +56,17 @@ class Applier:
 
     def apply(self, operations: list[tuple[int, Operation]]) -> list[Outcome]:
         """Do operations, with the numbers of their records."""
-        outcomes = [Outcome() for _ in operations]
+        outcomes: list[Outcome] = []
         pieces: list[_Piece] = []
         with self.pending:
-            for place, (number, operation) in enumerate(operations):
+            for number, operation in operations:
+                outcomes.append(Outcome())
                 if operation.kind is Kind.LEARN:
-                    pieces.append(_Piece(place, operation.content))
+                    pieces.append(_Piece(len(outcomes) - 1, operation.content))
                 elif operation.kind is Kind.ASK:
                     self._ask(number, operation)
                 else:
-                    outcomes[place] = self._feedback(number, operation, pieces, outcomes, place)
+                    self._feedback(number, operation, pieces, outcomes)
                 if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
                     self._flush(pieces, outcomes)
             self._flush(pieces, outcomes)
@@ -79,30 +79,29 @@ class Applier:
             self.pending.ask(number, id, _pack(row), operation.time, operation.rounds)
 
     def _feedback(
-        self,
-        number: int,
-        operation: Operation,
-        pieces: list[_Piece],
-        outcomes: list[Outcome],
-        place: int,
-    ) -> Outcome:
+        self, number: int, operation: Operation, pieces: list[_Piece], outcomes: list[Outcome]
+    ) -> None:
+        """Take the rows that waited for labels, to be learned; `outcomes` ends with its own."""
+        place = len(outcomes) - 1
+        if not self.model.ready:  # the labels before these decide on what labels are
+            self._flush(pieces, outcomes)
+        labels = [item.label for item in operation.content]
+        try:
+            self.model.check(Batch.of_columns({}, labels, None))
+        except ValueError as error:
+            outcomes[place] = Outcome(error=error)
+            return
         fates: dict[str, str] = {}
+        outcomes[place] = Outcome(fates=fates)
         for id, label in operation.content:
-            try:
-                self._check_label(label)
-            except ValueError as error:
-                return Outcome(fates=fates, error=BodyError(f"the label of {id!r}: {error}"))
             fate, waited = self.pending.take(number, id, operation.time)
             fates[id] = str(fate)
-            self.fates[str(fate)] += 1
             if waited is None:
+                self.fates[str(fate)] += 1
                 continue
-            pieces.append(_Piece(-1, Batch.of_columns(_unpack(waited.row), [label], None)))
+            batch = Batch.of_columns(_unpack(waited.row), [label], None)
+            pieces.append(_Piece(place, batch, id))
             self._count_delay(operation.rounds - waited.rounds, pieces, outcomes)
-        return Outcome(fates=fates)
-
-    def _check_label(self, label: Any) -> None:
-        self.model.check(Batch.of_columns({}, [label], None))
 
     def _count_delay(self, delay: int, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
         self.delay, self.delayed = self.delay + max(0, delay), self.delayed + 1
@@ -124,8 +123,7 @@ class Applier:
                 outcome = Outcome(self.model.learn(piece.batch, self.give_way))
             except ValueError as error:
                 outcome = Outcome(error=error)
-            if piece.place >= 0:
-                outcomes[piece.place] = outcome
+            self._note(piece, outcome, outcomes)
 
     def _learn_together(self, pieces: list[_Piece], outcomes: list[Outcome]) -> bool:
         if not self.model.ready:  # the first rows are looked at one request after the other
@@ -141,10 +139,20 @@ class Applier:
         start = 0
         for piece in pieces:
             stop = start + len(piece.batch)
-            if piece.place >= 0:
-                outcomes[piece.place] = Outcome(answers.part(start, stop))
+            self._note(piece, Outcome(answers.part(start, stop)), outcomes)
             start = stop
         return True
+
+    def _note(self, piece: _Piece, outcome: Outcome, outcomes: list[Outcome]) -> None:
+        """Note what became of a piece; that of a late label stands among the fates."""
+        if piece.id is None:
+            outcomes[piece.place] = outcome
+            return
+        fate = Fate.LEARNED if outcome.error is None else Fate.REFUSED
+        self.fates[str(fate)] += 1
+        fates = outcomes[piece.place].fates
+        assert fates is not None
+        fates[piece.id] = str(fate)
 
     # ---- as JSON -----------------------------------------------------------------------------
 
@@ -162,6 +170,3 @@ class Applier:
         self.fates = Counter(told.get("fates", {}))
         self.delay, self.delayed = int(told.get("delay", 0)), int(told.get("delayed", 0))
         self.expected = int(told.get("expected", 0))
-
-
-__all__ = ["Applier", "Fate", "Outcome"]

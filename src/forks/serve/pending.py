@@ -28,6 +28,7 @@ class Fate(StrEnum):
     TWICE = "twice"  # there was one before
     LATE = "late"  # the row has gone, by age or number
     UNKNOWN = "unknown"
+    REFUSED = "refused"  # the row cannot be learned
 
 
 class Waiting(NamedTuple):
