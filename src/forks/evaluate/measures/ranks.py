@@ -8,7 +8,6 @@ within half of the share of pairs that fall into one bin, which `auc_within` tel
 import math
 
 import numpy as np
-from scipy.stats import rankdata
 
 from forks.evaluate.measures.recent import Recent, divided
 
@@ -113,10 +112,9 @@ def auc(positive: np.ndarray, ranked: np.ndarray) -> float:
 
     Ties count half; nan if all rows are positive, or none.
     """
-    n = np.count_nonzero(positive)
-    others = len(positive) - n
-    above = rankdata(ranked)[positive].sum() - n * (n + 1) / 2.0
-    return divided(above, float(n) * others)
+    own, others = ranked[positive], np.sort(ranked[~positive])
+    below = np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right")
+    return divided(below.sum() / 2.0, float(len(own)) * len(others))
 
 
 def _auc_of_histogram(others: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
