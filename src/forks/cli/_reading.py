@@ -10,14 +10,14 @@ import typer
 from forks.cli._app import count_option, text_option
 
 FILE = typer.Argument(
-    metavar="FILE...",
+    metavar="FILE",
     help="Files, folders or patterns, one stream: {endings}. Others are looked into. Text may be "
     "compressed. - for stdin.",
 )
 FORMAT = typer.Option(
     metavar="FORMAT",
     help="{formats}. [default: by name or contents]",
-    autocompletion=lambda incomplete: _starting(_formats(), incomplete),
+    autocompletion=lambda incomplete: starting(_formats(), incomplete),
 )
 
 
@@ -27,7 +27,8 @@ def _formats() -> list[str]:
     return list(FORMATS)
 
 
-def _starting(words: list[str], incomplete: str) -> list[str]:
+def starting(words: list[str], incomplete: str) -> list[str]:
+    """Return the words that a value which is being typed may become."""
     return [word for word in words if word.lower().startswith(incomplete.lower())]
 
 

@@ -255,10 +255,12 @@ class InputFile:
         elif zero is not None:
             raise ValueError(f"zero_based= is for LIBSVM rows, and {self.name} is {format.name}")
         rows = format.read(source, n_features=width, chunk=self.chunk, **options)
-        for X, y, *weights in self._stack.enter_context(closing(rows)):
+        for chunk in self._stack.enter_context(closing(rows)):
+            labelled = Labelled(*chunk)
             if self.input is None:
-                self.input = Input(format=format.name, n_features=X.shape[1], zero_based=zero)
-            yield Labelled(X, y, *weights)
+                width = labelled.X.shape[1]
+                self.input = Input(format=format.name, n_features=width, zero_based=zero)
+            yield labelled
 
     def _table_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
         opened = self._stack.enter_context(
