@@ -122,8 +122,11 @@ def files_of(paths: list[str]) -> list[str]:
     return found
 
 
-def input_file(options: Any, known: Any, width: int | None = None) -> Any:
-    """Return the files of a command, to be read like earlier ones if these are `known`."""
+def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
+    """Return the files of a command, to be read like earlier ones if these are `known`.
+
+    `learned` is the number of features of a model.
+    """
     from forks.streams.dialects import Dialect
     from forks.streams.hashed import HashedFile, HashedInput
     from forks.streams.tables import InputFile, Told
@@ -142,7 +145,8 @@ def input_file(options: Any, known: Any, width: int | None = None) -> Any:
         dialect=Dialect(options.delimiter, options.header, options.decimal),
         encoding=_encoding(options.encoding),
         na=tuple(options.na),
-        features=options.features or width,
+        features=options.features,
+        learned=learned,
         zero_based=options.zero_based,
         chunk=options.chunk,
     )
