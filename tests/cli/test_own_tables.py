@@ -83,11 +83,12 @@ def test_rows_without_a_label_are_predicted_and_not_learned(table, tmp_path):
     assert record["mistake_rate"] == wrong / (300 - unlabelled)
 
 
-def test_rows_without_a_label_change_nothing(tmp_path):
+@pytest.mark.parametrize("numbers", [False, True])
+def test_rows_without_a_label_change_nothing(numbers, tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 2)).round(3)
     labelled = rng.random(200) < 0.8
-    lines = [f"{a},{b},{a > b}\n" if known else f"{a},{b},\n"
+    lines = [f"{a},{b},{(a - b if numbers else a > b) if known else ''}\n"
              for (a, b), known in zip(rows, labelled, strict=True)]  # fmt: skip
     kept = []
     for some in (np.ones(200, bool), labelled):
@@ -235,6 +236,34 @@ def test_options_that_do_not_apply_are_errors(options, fault, table, tmp_path):
     saved = tmp_path / "m"
     checked("run", table, *LEARNER, "--save", saved)
     assert fault in refused("run", table, "--model", saved, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--features", "3"], "--features is for rows of indices, and {} is csv"),
+        (["--zero-based"], "--zero-based is for LIBSVM rows, and {} is csv"),
+    ],
+)
+def test_options_of_other_formats_are_errors(options, fault, table):
+    assert fault.format(table) in refused("run", table, *options)
+
+
+def test_models_made_in_python_predict_files(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3)).round(3)
+    model = forks.OnlineKernelClassifier({"name": "FOGD", "budget": 5}).fit(X, X[:, 0] > 0)
+    saved, path = tmp_path / "m", tmp_path / "t.csv"
+    model.save(saved)
+    path.write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},0\n" for a, b, c in X))
+    scores = [float(line.split(",")[2]) for line in
+              checked("predict", saved, path).stdout.splitlines()[1:]]  # fmt: skip
+    np.testing.assert_array_equal(scores, model.decision_function(X))
+    path = tmp_path / "t.svm"
+    path.write_text("1 1:2\n")  # narrower
+    assert len(checked("predict", saved, path).stdout.splitlines()) == 2
+    path = tmp_path / "gap.csv"
+    path.write_text("a,b,c,y\n1,NA,2,0\n")
+    assert "gap.csv: column 'b' has text or gaps" in refused("predict", saved, path)
 
 
 def test_outputs_may_be_standard_output(table, tmp_path):

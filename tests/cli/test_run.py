@@ -210,6 +210,10 @@ def test_a_name_is_learned_as_by_the_estimator(libsvm_file, tmp_path):
         (["--drop", "a*"], "t.svm is libsvm, whose rows have no named columns"),
         (["--encoding", "klingon"], "--encoding: there is no encoding 'klingon'"),
         (["--delimiter", "::"], "delimiter must be one character"),
+        (
+            ["--delimiter", ";", "--no-header"],
+            "--delimiter, --header cannot be told of libsvm files",
+        ),
         (["--resume"], "--resume needs --checkpoint"),
         (["--model", "nowhere"], "nowhere"),
         (["--features", "2"], "index 3 is larger than n_features"),

@@ -145,7 +145,8 @@ async def attack(n, seed=0):
         service.add("default")
         rows, labels = rows_and_labels(200)
         kept = [Token(r, hashlib.sha256(t.encode()).hexdigest(), r.name) for r, t in TOKENS.items()]
-        app = application(Context(service, Access(kept), Limits(body=60_000, rows=1_000, seconds=0.2)))
+        limits = Limits(body=60_000, rows=1_000, seconds=0.2)
+        app = application(Context(service, Access(kept), limits))
         scope, _ = scope_of(rng, "POST", "/v1/models/default/learn", "application/json")
         scope["headers"][1:] = [(b"authorization", f"Bearer {TOKENS[Role.LEARN]}".encode())]
         if seed % 2 == 0:  # else the first rows are hostile, too

@@ -214,6 +214,15 @@ def test_times_and_booleans_of_parquet(tmp_path):
     assert y.tolist() == ["True", "False", "True"]
 
 
+def test_excel_files_and_json_arrays_get_advice(tmp_path):
+    for name, text, fault in [
+        ("t.xlsx", "PK\x03\x04 and more", "t.xlsx is an Excel file .*: save the table as CSV"),
+        ("t.json", '[{"a": 1}]', "t.json is a JSON array: JSON lines have an object in each line"),
+    ]:
+        with pytest.raises(StreamError, match=fault):
+            read(write(tmp_path, text, name))
+
+
 def test_files_without_rows(tmp_path):
     with InputFile(write(tmp_path, "a,y\n")) as file:
         assert list(file.chunks()) == []

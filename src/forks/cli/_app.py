@@ -23,6 +23,9 @@ _OPTIONS = {
     "format must": "--format must",
     "n_features=": "--features",
     "zero_based=": "--zero-based",
+    "delimiter=": "--delimiter",
+    "header=": "--header",
+    "decimal=": "--decimal",
 }
 
 

@@ -10,14 +10,14 @@ import typer
 from forks.cli._app import count_option, text_option
 
 FILE = typer.Argument(
-    metavar="FILE...",
+    metavar="FILE",
     help="Files, folders or patterns, one stream: {endings}. Others are looked into. Text may be "
     "compressed. - for stdin.",
 )
 FORMAT = typer.Option(
     metavar="FORMAT",
     help="{formats}. [default: by name or contents]",
-    autocompletion=lambda incomplete: _starting(_formats(), incomplete),
+    autocompletion=lambda incomplete: starting(_formats(), incomplete),
 )
 
 
@@ -27,7 +27,8 @@ def _formats() -> list[str]:
     return list(FORMATS)
 
 
-def _starting(words: list[str], incomplete: str) -> list[str]:
+def starting(words: list[str], incomplete: str) -> list[str]:
+    """Return the words that a value which is being typed may become."""
     return [word for word in words if word.lower().startswith(incomplete.lower())]
 
 
@@ -121,8 +122,11 @@ def files_of(paths: list[str]) -> list[str]:
     return found
 
 
-def input_file(options: Any, known: Any, width: int | None = None) -> Any:
-    """Return the files of a command, to be read like earlier ones if these are `known`."""
+def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
+    """Return the files of a command, to be read like earlier ones if these are `known`.
+
+    `learned` is the number of features of a model.
+    """
     from forks.streams.dialects import Dialect
     from forks.streams.hashed import HashedFile, HashedInput
     from forks.streams.tables import InputFile, Told
@@ -141,7 +145,8 @@ def input_file(options: Any, known: Any, width: int | None = None) -> Any:
         dialect=Dialect(options.delimiter, options.header, options.decimal),
         encoding=_encoding(options.encoding),
         na=tuple(options.na),
-        features=options.features or width,
+        features=options.features,
+        learned=learned,
         zero_based=options.zero_based,
         chunk=options.chunk,
     )

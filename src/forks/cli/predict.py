@@ -41,8 +41,9 @@ class Options(Opening):
 
 
 def predict(options: Options) -> None:
-    """Predict the rows of a file with a saved model; a table need not have labels.
+    """Predict the rows of files with a saved model.
 
+    Columns are found by name; labels need not be there.
     The columns are row, prediction, score (score_A, score_B, ... for more than two classes),
     probability_A, probability_B, ... and, if the file has labels, label.
     """

@@ -17,7 +17,11 @@ class Options:
     what: Annotated[
         str,
         typer.Argument(
-            metavar="WHAT", help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json)."
+            metavar="WHAT",
+            help=f"{', '.join(NAMES)}, all, or a plan file (.toml, .json).",
+            autocompletion=lambda incomplete: [
+                name for name in [*NAMES, "all"] if name.startswith(incomplete)
+            ],
         ),
     ]
     quick: Annotated[
@@ -30,7 +34,10 @@ class Options:
 
 
 def reproduce(options: Options) -> None:
-    """Play the paper's experiments, or one's own; goes on where it was stopped."""
+    """Play the paper's experiments, or your own.
+
+    What was stopped goes on where it was.
+    """
     from forks.experiments.reproduce.command import run_reproduce
 
     run_reproduce(**vars(options))

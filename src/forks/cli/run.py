@@ -19,7 +19,7 @@ from forks.cli._inputs import interrupts, plain_warnings
 from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
-from forks.cli._reading import FILE, Columns, Opening, given
+from forks.cli._reading import FILE, Columns, Opening, given, starting
 from forks.cli._report import line, show_figures, show_json
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
@@ -28,17 +28,27 @@ Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
 Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 
 
+def _learners() -> list[str]:
+    from forks.learners.catalogue import CATALOGUE
+
+    return ["adaptive", *(method.name for method in CATALOGUE)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Modelling:
     """Options that choose the model."""
 
     task: Annotated[Task, typer.Option(help=_TASK)] = Task.AUTO
     classes: Annotated[
-        str | None, text_option("A,B,...", "All labels. [default: those of the first chunk]")
+        str | None, text_option("A,B,...", "All labels that may come. [default: any]")
     ] = None
     learner: Annotated[
         str | None,
-        text_option("NAME", "Any that `forks compare` has. [default: adaptive, see --effort]"),
+        typer.Option(
+            metavar="NAME",
+            help="Any that `forks compare` has. [default: adaptive, see --effort]",
+            autocompletion=lambda incomplete: starting(_learners(), incomplete),
+        ),
     ] = None
     effort: Annotated[
         Effort | None,
@@ -102,9 +112,12 @@ class Options(Showing, Keeping, Modelling, Columns, Opening):
 def run(options: Options) -> None:
     """Learn a stream: predict each row, then learn it.
 
+    Kinds of columns, missing values, delimiter and task are found from the first rows, and said.
+    What was learned is saved also if Ctrl-C, SIGTERM or a fault ends the run.
+
     A run that was killed goes on with --checkpoint DIR --resume and the same options, and ends
-    with the same model, predictions and metrics, byte for byte. Ctrl-C and SIGTERM write a
-    checkpoint first.
+    with the same model, predictions and metrics, byte for byte. The next part of a pipe goes on
+    with --model, also from a checkpoint.
 
     Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
     terminated.

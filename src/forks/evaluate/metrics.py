@@ -95,7 +95,8 @@ class Played(NamedTuple):
 
     def of(self, rows: np.ndarray) -> "Played":
         """Return what was answered to some of the rows."""
-        return Played(*(None if part is None else part[rows] for part in self))
+        parts: Any = (None if part is None else part[rows] for part in self)
+        return Played(*parts)
 
 
 class ClassTally:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -177,7 +177,7 @@ class _Session:
     predictions: Output
     metrics: Output
     encoder: Any = None
-    beside: ClassVar[dict[str, Any]] = {}  # kept in checkpoints
+    beside: dict[str, Any]  # kept in checkpoints
 
     def __init__(
         self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any

@@ -14,6 +14,11 @@ from forks.streams.formats.sniffing import sniff
 from forks.streams.words import Words
 
 _DEFAULT = "utf-8"
+# First bytes of files that users have, and that cannot be read.
+_REFUSED = {
+    b"PK\x03\x04": "an Excel file or another archive: save the table as CSV",
+    b"[": "a JSON array: JSON lines have an object in each line, and nothing around them",
+}
 
 
 class Opened:
@@ -47,42 +52,46 @@ def whose_format(
         source = open_text(path, encoding)
     else:
         existing(path)
-    if name is not None:
-        return format_of(path, name), source
     if isinstance(source, TextFile):
-        if known is not None:
-            return FORMATS[known], source
-        return FORMATS[sniff(source.peek())], source
-    by_name = named_format(path)
-    if by_name is not None:
-        return by_name, source
-    return FORMATS[_sniffed(path, encoding)], source
+        found = name or known or sniff(source.peek())
+        return format_of(path, found), source
+    by_name = format_of(path, name) if name is not None else named_format(path)
+    format = by_name or FORMATS[_sniffed(path, encoding)]
+    return format, open_text(path, encoding) if format.text else path
 
 
 def _sniffed(path: str, encoding: str | None) -> str:
-    file = open_text(path, encoding)
     with open(path, "rb") as raw:
         start = raw.read(8)
-    with file:
+    for magic, what in _REFUSED.items():
+        if start.startswith(magic):
+            raise StreamError(f"{path} is {what}")
+    with open_text(path, encoding) as file:
         return sniff(file.peek(), start)
+
+
+def check_undelimited(format: Format, dialect: Dialect) -> None:
+    """Check that nothing is told of how cells are delimited."""
+    names = {"delimiter": "delimiter=", "header": "header=", "point": "decimal="}
+    told = [names[k] for k, v in vars(dialect).items() if v is not None]
+    if told:
+        raise ValueError(f"{', '.join(told)} cannot be told of {format.name} files")
 
 
 @contextmanager
 def open_table(
-    format: Format, source: Any, dialect: Dialect, encoding: str | None, words: Words, chunk: int
+    format: Format, source: Any, dialect: Dialect, words: Words, chunk: int
 ) -> Iterator[Opened]:
     """Open a table; the context closes it."""
     if format.delimiter is None:
-        told = {k: v for k, v in vars(dialect).items() if v is not None}
-        if told:
-            raise ValueError(f"{format.name} has no {', '.join(told)} to be told")
+        check_undelimited(format, dialect)
         assert format.columns is not None
         with closing(format.columns(source, None, chunk)) as chunks:
             yield Opened(
                 ({k: ArrayColumn(v) for k, v in columns.items()} for columns in chunks), []
             )
         return
-    table, notes = text_table(format, source, dialect, encoding, words)
+    table, notes = text_table(format, source, dialect, words)
     with closing(table.cells(chunk)) as cells:
         yield Opened(
             ({k: TextColumn(part, j) for j, k in enumerate(table.names)} for part in cells), notes
@@ -90,21 +99,15 @@ def open_table(
 
 
 def text_table(
-    format: Format, source: Any, dialect: Dialect, encoding: str | None, words: Words
+    format: Format, source: Any, dialect: Dialect, words: Words
 ) -> tuple[Table, list[str]]:
     """Return a text table, and notes on what of it is unusual."""
-    file = open_text(source, encoding)
+    file: TextFile = source
     with file:
         head = file.peek()
     found = find_dialect(head, dialect, words, usual=format.delimiter or ",")
     assert found.delimiter is not None
-    table = Table(
-        file if file.live else source,
-        found.delimiter,
-        bool(found.header),
-        point=found.point or ".",
-        encoding=encoding,
-    )
+    table = Table(file, found.delimiter, bool(found.header), point=found.point or ".")
     table.names = _unique(table.names, bool(found.header))
     notes = []
     if found.delimiter != format.delimiter or not found.header or found.point == ",":

@@ -21,7 +21,7 @@ from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
 from forks.streams.formats import FORMATS, Format
 from forks.streams.formats._cells import Numbers
 from forks.streams.formats.libsvm import find_shape
-from forks.streams.opening import Opened, open_table, whose_format
+from forks.streams.opening import Opened, check_undelimited, open_table, whose_format
 from forks.streams.words import Words
 
 LIBSVM = "libsvm"
@@ -181,6 +181,7 @@ class InputFile:
     encoding: str | None = None
     na: Sequence[str] = ()
     features: int | None = None  # width of LIBSVM rows; without it a file is read twice
+    learned: int | None = None  # width that a model has learned, which nothing else is known of
     zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
     chunk: int = 10_000  # rows
 
@@ -241,10 +242,18 @@ class InputFile:
             )
         if format.columns is None and self.input is None and self.told.any_column():
             raise ValueError(f"{self.name} is {format.name}, whose rows have no named columns")
+        if self.zero_based is not None and format.name != LIBSVM:
+            raise ValueError(f"zero_based= is for LIBSVM rows, and {self.name} is {format.name}")
+        if self.features is not None and self.known is None and format.columns is not None:
+            raise ValueError(
+                f"n_features= is for rows of indices, and {self.name} is {format.name}"
+            )
+        if format.columns is None:
+            check_undelimited(format, self.dialect)
 
     def _number_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
         known = self.input
-        width = self.features if known is None else known.n_features
+        width = (self.features or self.learned) if known is None else known.n_features
         options, zero = {}, self.zero_based
         if format.name == LIBSVM:
             if known is None:
@@ -252,17 +261,17 @@ class InputFile:
             elif zero is None:
                 zero = known.zero_based
             options = {"zero_based": zero}
-        elif zero is not None:
-            raise ValueError(f"zero_based= is for LIBSVM rows, and {self.name} is {format.name}")
         rows = format.read(source, n_features=width, chunk=self.chunk, **options)
-        for X, y, *weights in self._stack.enter_context(closing(rows)):
+        for chunk in self._stack.enter_context(closing(rows)):
+            labelled = Labelled(*chunk)
             if self.input is None:
-                self.input = Input(format=format.name, n_features=X.shape[1], zero_based=zero)
-            yield Labelled(X, y, *weights)
+                width = labelled.X.shape[1]
+                self.input = Input(format=format.name, n_features=width, zero_based=zero)
+            yield labelled
 
     def _table_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
         opened = self._stack.enter_context(
-            open_table(format, source, self.dialect, self.encoding, self._words, self.chunk)
+            open_table(format, source, self.dialect, self._words, self.chunk)
         )
         for number, columns in enumerate(opened):
             if self.input is None:

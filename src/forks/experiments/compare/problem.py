@@ -75,11 +75,11 @@ def _read_file(data: str, label: str | None) -> tuple[Any, np.ndarray]:
         chunks = list(file.chunks())
     if not chunks:
         raise StreamError(f"{data} has no rows")
-    parts, labels = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks]
-    y = np.concatenate(labels)
-    known = labelled_of(y)
-    some: Any = slice(None) if known is None else known
-    return _rows(parts, file.kinds)[some], labels_among(y, known)
+    labels: Any = [chunk.y for chunk in chunks]
+    y: np.ndarray = np.concatenate(labels)
+    there = labelled_of(y)
+    some: Any = slice(None) if there is None else there
+    return _rows([chunk.X for chunk in chunks], file.kinds)[some], labels_among(y, there)
 
 
 def _rows(parts: list[Any], kinds: dict[str, str]) -> Any:

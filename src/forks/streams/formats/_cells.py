@@ -97,7 +97,8 @@ class Cells:
         return np.frombuffer(self.data, np.uint8)
 
     def _places(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        return (np.ascontiguousarray(part[:, column]) for part in (self.starts, self.ends))  # type: ignore[return-value]
+        starts, ends = self.starts[:, column], self.ends[:, column]
+        return np.ascontiguousarray(starts), np.ascontiguousarray(ends)
 
 
 class RowReader:
@@ -139,13 +140,15 @@ class RowReader:
         self.file.row -= 1
         if keep:
             self._at = 0
-        return Cells(self._data, *(part[:, :fields] for part in rows)).row(0)
+        starts, ends, quoted = (part[:, :fields] for part in rows)
+        return Cells(self._data, starts, ends, quoted).row(0)
 
     def take(self, n: int) -> Cells | None:
         """Return the next n rows; fewer at the end or if a pipe pauses, None if there are none."""
         rows, status, fields = self._scan(n, self.n_fields)
         if rows is not None:  # a fault after them is met again by the next call
-            return Cells(self._data, *rows, self.point)
+            starts, ends, quoted = rows
+            return Cells(self._data, starts, ends, quoted, self.point)
         if status == _scan.FIELDS:
             self.file.row += 1
             raise self.error(f": {fields} fields, but the first row has {self.n_fields}")

@@ -1,6 +1,6 @@
 """Text tables: cells between delimiters, in double quotes or not, a row a line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -112,7 +112,7 @@ class Table:
             raise StreamError(f"{path} has no column {column}; it has {n} columns, from 0")
         return int(column) % n
 
-    def cells(self, chunk: int) -> Iterator[Cells]:
+    def cells(self, chunk: int) -> Generator[Cells, None, None]:
         """Return the rows in chunks."""
         with self._opened():
             while (cells := self._reader.take(chunk)) is not None:
