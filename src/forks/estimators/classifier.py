@@ -296,7 +296,8 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     Attributes
     ----------
     classes_ : array
-        The labels, sorted. With two of them, a score of at least 0 answers the second.
+        The labels that have come, sorted. With two of them, a score of at least 0 answers the
+        second.
     learner_ : learner
         The configuration at work.
     n_rounds_ : int
@@ -322,6 +323,10 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
 
     Notes
     -----
+    Numbers in rows may be missing (NaN): a gap is the mean of the feature over the rows learned so
+    far. Classes that were neither given nor in the first call may come later; what was learned of
+    the others stays.
+
     There are two questions. "What comes next in the stream?" is answered by `prequential` and
     `score_then_learn`, and may lean on the last labels. "What of these rows?" is answered by
     `predict`, `decision_function`, `predict_proba` and `predict_set`, which do not.
