@@ -2,12 +2,11 @@
 
 import copy
 import logging
-import math
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from forks.compat._frames import (
     series_like,
     values_of,
 )
-from forks.compat._index import FeatureIndex, NotNumbers
+from forks.compat._index import FeatureIndex, NotNumbers, check_values
+from forks.compat._labels import weight_of, weights_of
 from forks.compat._late import LateLabels
 from forks.compat._mixed import Mixed
 from forks.engine import Engine, EngineGroup, Matrix, Vector
@@ -179,7 +179,7 @@ class KernelModel(Beginner):
             try:
                 return self._index.row(x, learn)
             except NotNumbers:
-                mixed = Mixed(self._task, self._n_targets, self._index.last_row())
+                mixed = self._new_mixed()
                 row = self._index.row(mixed.encode(x), learn)
                 if learn:
                     self._mixed = mixed
@@ -207,9 +207,7 @@ class KernelModel(Beginner):
             if len(X) == 0:
                 return
             if self._mixed is not None or not all_numbers(X):
-                each = np.ones(len(X)) if weights is None else weights
-                for x, label, weight in zip(dicts_of(X), labels, each.tolist(), strict=True):
-                    self.learn_one(x, label, weight)
+                self._learn_mixed(dicts_of(X), labels, weights)
                 self._y_name = getattr(y, "name", None)
                 return
             columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
@@ -227,6 +225,22 @@ class KernelModel(Beginner):
                     np.array(targets, np.float64).reshape(stop - start, -1),
                     None if weights is None else weights[start:stop],
                 )
+
+    def _learn_mixed(self, rows: list[Any], labels: list[Any], weights: Vector | None) -> None:
+        """Learn rows one by one, after all have been checked."""
+        trial = copy.deepcopy(self._mixed) or self._new_mixed()
+        for i, (x, label) in enumerate(zip(rows, labels, strict=True)):
+            try:
+                check_values(trial.encode(x))
+                trial.learn(x, label)
+            except ValueError as error:
+                raise ValueError(f"{error} in row {i}") from None
+        each = np.ones(len(rows)) if weights is None else weights
+        for x, label, weight in zip(rows, labels, each.tolist(), strict=True):
+            self.learn_one(x, label, weight)
+
+    def _new_mixed(self) -> Mixed:
+        return Mixed(self._task, self._n_targets, self._index.last_row())
 
     def _matrix(self, columns: dict[Any, Vector], n: int) -> Matrix:
         """Return rows of the columns whose names are known."""
@@ -373,72 +387,3 @@ class LabelModel(KernelModel):
     def predict_one(self, x: dict[Any, Any]) -> Any:
         """Predict the label of a dict of features."""
         raise NotImplementedError
-
-
-class TwoLabels(NamedTuple):
-    """Two labels that come one after the other, and the targets that they stand for."""
-
-    targets: dict[Hashable, float]
-    answers: tuple[Any, Any] = (False, True)  # to a score below 0, and others; one twice if alone
-
-    def with_label(self, y: Any) -> "TwoLabels":
-        """Add a label."""
-        check_label(y)
-        if len(self.targets) == 2:
-            raise ValueError(
-                f"y is {y!r}, a third label beside {list(self.targets)}: "
-                "KernelMulticlassClassifier is for more than two"
-            )
-        positive = isinstance(y, int | float | np.number) and y > 0
-        targets = {plain_label(y): 1.0 if positive else -1.0}
-        if isinstance(y, bool | np.bool_) and not self.targets:
-            targets = {False: -1.0, True: 1.0}
-        elif self.targets:
-            targets = {**self.targets, plain_label(y): -next(iter(self.targets.values()))}
-        negative, *others = sorted(targets, key=targets.__getitem__)
-        return TwoLabels(targets, (negative, others[0] if others else negative))
-
-
-def check_label(y: Any) -> None:
-    """Check that y is a label: not None, and not NaN."""
-    if y is None or y != y:
-        raise ValueError(f"y must be a label, got {y!r}")
-
-
-def plain_label(y: Any) -> Any:
-    """Return a label as Python has it, without NumPy."""
-    return y.item() if isinstance(y, np.generic) else y
-
-
-def number_of(y: Any) -> float:
-    """Return a target as a number, if it is finite."""
-    try:
-        number = float(y)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(y, str) or not math.isfinite(number):
-        raise ValueError(f"y must be a finite number, got {y!r}")
-    return number
-
-
-def weight_of(w: Any) -> float:
-    """Return a weight as a number, if it is finite and not negative."""
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not 0.0 <= weight < math.inf:
-        raise ValueError(f"w must be a finite number and not negative, got {w!r}")
-    return weight
-
-
-def weights_of(w: Any, n: int) -> Vector | None:
-    """Return the weights of n rows: one for all, or one for each."""
-    if w is None:
-        return None
-    if np.ndim(w) == 0:
-        return np.full(n, weight_of(w))
-    weights = np.array([weight_of(value) for value in values_of(w)])
-    if len(weights) != n:
-        raise ValueError(f"X has {n} rows, but w has {len(weights)}")
-    return weights
