@@ -6,8 +6,9 @@ River is an extra: ``pip install 'forks-learn[river]'``.
 0. Rows get a column per name (`forks.compat._index`), at most `max_features`; further names are
 ignored. A feature that appears late was 0 in all rows so far, and the model is made wider without
 a change to what it has learned (`forks.learners` say how in `widened`). A name that no row had
-when it was learned from says nothing when a row is predicted. Values are finite numbers; text is
-for River's ``OneHotEncoder``, gaps for its ``StatImputer``.
+when it was learned from says nothing when a row is predicted. Values are finite numbers, text,
+dates, or missing (None or NaN); what is no number is encoded by what was known of the feature
+before (`forks.compat._mixed`), and so costs more time.
 
 **Learners** are named, "adaptive" by default, or configurations of `forks.learners`, as for
 `forks.OnlineKernelClassifier`.
@@ -59,6 +60,7 @@ from forks.compat._model import (
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
 from forks.estimators.insight import answers_of, check_level
+from forks.features.table.targets import MOST_CLASSES
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
@@ -171,6 +173,8 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
         self.max_classes = max_classes
         whole("max_classes", max_classes, 1)
         self._start(learner, effort, max_features, seed, {})
+
+    _n_targets = MOST_CLASSES
 
     @property
     def _multiclass(self) -> bool:
