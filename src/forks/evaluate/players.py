@@ -46,11 +46,13 @@ class EstimatorPlayer(Player):
         super().__init__(name, model, **options)
         self.classifies = self._is_classifier()
         self.waiting = Queue()
+        self.first: Any = None  # the first row, which the learner may depend on
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
         self.delay_is_known = False  # has the engine been told of the delay?
 
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
+        self.first = rows.X[:1]
         super().prepare(rows)
         empty = self.learner.init(1, 1, np.random.default_rng(0))
         self.at_first = self.learner.rounds_since_switch(empty)
@@ -66,7 +68,7 @@ class EstimatorPlayer(Player):
     @property
     def learner(self) -> Learner:
         """The configuration at work, or to be."""
-        return self.model._learner() if self.engine is None else self.engine.learner
+        return self.model._learner(self.first) if self.engine is None else self.engine.learner
 
     def _is_classifier(self) -> bool:
         return bool(self.model._task == "classification")
