@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, random_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, load, oracles
 from forks.engine import Engine, one_thread
+from forks.evaluate import player_for
 from forks.kernels import Gaussian, Polynomial
 from forks.learners import OverTime, Wide
 from forks.losses import Hinge, Logistic, SquaredError
@@ -183,6 +184,15 @@ def test_it_is_the_default_of_wide_sparse_rows_alone():
     ):
         model = OnlineKernelClassifier(learner, effort="balanced").partial_fit(rows, y)
         assert isinstance(model.learner_, OverTime)
+
+
+def test_it_is_compiled_before_the_clock_of_an_evaluation_runs():
+    X, f = words(60, d=600)
+    player = player_for("ours", OnlineKernelClassifier(), classes=[-1.0, 1.0])
+    warmed = []
+    player.warm_up = lambda rows: warmed.append(player.learner)
+    player.play(csr_array(X), np.sign(f))
+    assert warmed == [player.engine.learner] == [Wide()]
 
 
 def test_a_saved_model_goes_on_alike(tmp_path):

@@ -55,8 +55,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         """Return the learner for rows like X, and what of it is set from the first rows."""
         raise NotImplementedError
 
-    def _learner(self) -> Learner:
-        return self._configured().learner
+    def _learner(self, X: Any = None) -> Learner:
+        return self._configured(X).learner
 
     def _warn_of_old_use(self) -> None:
         """Warn of parameters that mean something else than they did."""

@@ -49,11 +49,13 @@ class EstimatorPlayer(Player):
         self.is_open = self.classes is None  # does the model say which classes there are?
         self.has_told = False  # has the model been given the classes of the first chunk?
         self.waiting = Queue()
+        self.first: Any = None  # the first row, which the learner may depend on
         self.at_first: int | None = None  # rounds since the switch: 0, or None for one stage
         self.delay_is_known = False  # has the engine been told of the delay?
 
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
+        self.first = rows.X[:1]
         super().prepare(rows)
         if self.is_open and self.classifies:
             if len(self.classes) < 2:
@@ -73,7 +75,7 @@ class EstimatorPlayer(Player):
     @property
     def learner(self) -> Learner:
         """The configuration at work, or to be."""
-        return self.model._learner() if self.engine is None else self.engine.learner
+        return self.model._learner(self.first) if self.engine is None else self.engine.learner
 
     def _is_classifier(self) -> bool:
         return bool(self.model._task == "classification")

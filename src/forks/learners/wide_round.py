@@ -95,7 +95,7 @@ def _step(rule, state, work, x, y, weight, out):
         )
     if not rule.classifies:
         _count_targets(state, y)
-    _observe(rule, state, work, y, out)
+    _observe(rule, state, y, out)
     _learn(rule, state, work, x, y, weight, square, most)
     if state.landmarks.sizes[OPEN] != 0:
         _keep(rule, state, x, y, weight, n, most)
@@ -168,7 +168,7 @@ def _count_targets(state, y):
 
 
 @njit
-def _observe(rule, state, work, y, out):
+def _observe(rule, state, y, out):
     """Track how far off the answers were, for intervals and prediction sets."""
     n_outputs = y.shape[0]
     if not rule.classifies:

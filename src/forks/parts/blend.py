@@ -1,7 +1,7 @@
 """Scores of several learners made one: a small regression on them, learned by a Kalman filter.
 
-With the scores s = (f_1, ..., f_E, 1), each clipped, an output is the mean a's: a log-odds for
-classes, a number in the unit of the targets for regression. After each row, with slope g and
+With the scores s = (f_1, ..., f_E, 1), each clipped, the answer is a's: a log-odds for classes, a
+number in the unit of the targets for regression. After each row, with slope g and
 curvature h of the log loss (or the squared error) at a's,
 
     u = P s,   a <- a - g u / (1 + h s'u),   P <- P - h u u' / (1 + h s'u) + drift,

@@ -14,10 +14,10 @@ f = w'z + w_0 b, each weight has a variance v_j, 1 at first, and
 
 With c = 0 this is a Newton step on the diagonal of the second-order matrix; with c = 1 it is close
 to the diagonal of the exact inverse, which falls more slowly where features come together, as in
-AROW. R is `ridge` times the mean of |z|^2. Which ridge and which c are best depends on the stream
-by far more than one would guess. So there are eight learners, with R from 0.01 to 10 and both c,
-which is as many as one block of the processor holds: they share the search for the places of
-features and the values, and take little more time than one. `parts.blend` mixes them.
+AROW. R is `ridge` times the mean of |z|^2. No ridge and no c is best on all streams. So there are
+eight learners, with ridges from 0.01 to 10 and both c, as many as a block of the processor holds:
+they share the search for the places of features and the values, and take little more time than
+one. `parts.blend` makes one answer of theirs.
 
 A row of n entries other than 0 takes O(n) time, and memory goes with the features that have been
 seen (`parts.seen`).
