@@ -16,7 +16,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
+.PHONY: help install demo test test-nojit test-slow lowest fuzz lint format bench endurance docs serve-picture lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -82,6 +82,9 @@ $(DOCS): $(STAMP)
 	@echo "Installing what the documentation is built with (once) ..."
 	@$(PIP) -e ".[docs]"
 	@touch $@
+
+serve-picture: $(STAMP)  ## draw the page of forks serve for the documentation (with Chromium, two minutes)
+	$(BIN)/python tests/serve/picture.py
 
 lock:  ## write anew the versions that the virtual environment gets
 	$(PYTHON) -m venv build/lock

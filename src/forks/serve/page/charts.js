@@ -30,7 +30,7 @@ function element(tag, parent, attributes = {}, text = "") {
  * A chart on a card.
  *
  * `options` has: id, title, note, text(value) for legends, axis(value) for the axis, stacked, top
- * (a fixed end of the axis), wide, whole (only whole numbers on the axis).
+ * (a fixed end of the axis), wide, whole (only whole numbers on the axis), decades (powers of ten).
  */
 export class Chart {
   constructor(parent, options) {
@@ -103,7 +103,7 @@ export class Chart {
           points: { show: !isStacked, size: 7 },
           y: false,
         },
-        scales: { x: { time: true, range: timeRange }, y: { range: (_, low, high) => this.range(high) } },
+        scales: { x: { time: true, range: timeRange }, y: this.scale() },
         axes: [this.axis(false), this.axis(true)],
         series: [{}, ...lines],
         bands,
@@ -136,16 +136,18 @@ export class Chart {
       ticks: { show: false },
       size: vertical ? 58 : 26,
       space: vertical ? 36 : 70,
+      filter: vertical && this.options.decades ? wholeDecades : undefined,
       incrs: vertical && this.options.whole ? WHOLE : undefined,
       values: vertical
-        ? (_, splits) => splits.map((value) => this.options.axis(value))
+        ? (_, splits) => splits.map((value) => (value === null ? null : this.options.axis(value)))
         : (_, splits) => splits.map((value) => clock(value)),
     };
   }
 
-  range(high) {
-    if (this.options.top !== undefined) return [0, this.options.top];
-    return [0, high > 0 ? 1.1 * high : 1];
+  scale() {
+    if (this.options.decades) return { distr: 3, range: (_, low, high) => decades(low, high) };
+    const { top } = this.options;
+    return { range: (_, low, high) => [0, top ?? (high > 0 ? 1.1 * high : 1)] };
   }
 
   size() {
@@ -188,6 +190,7 @@ export class Chart {
     const pixel = devicePixelRatio;
     ctx.save();
     ctx.lineWidth = pixel;
+    ctx.setLineDash([]);
     for (const mark of this.marks) {
       const x = Math.round(this.plot.valToPos(mark.time, "x", true)) + 0.5;
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -239,6 +242,17 @@ function fillOf(ink) {
 function timeRange(_, low, high) {
   if (low === null || high === null) return [0, LEAST];
   return [Math.min(low, high - LEAST), high];
+}
+
+/** The powers of ten around values. */
+function decades(low, high) {
+  if (!(low > 0) || !(high > 0)) return [1e-3, 1];
+  const first = Math.floor(Math.log10(low));
+  return [10 ** first, 10 ** Math.max(first + 1, Math.ceil(Math.log10(high)))];
+}
+
+function wholeDecades(_, splits) {
+  return splits.map((value) => (Number.isInteger(Number(Math.log10(value).toFixed(6))) ? value : null));
 }
 
 function stacked(values) {

@@ -21,7 +21,7 @@ const charts = Object.fromEntries(
     { id: "weights", title: "Weights of the experts", note: "for the next row", stacked: true, top: 1, text: share, axis: shareOnAxis },
     { id: "relevance", title: "Relevance of features", note: "those that have mattered most", text: share, axis: shareOnAxis },
     { id: "speed", title: "Rows and requests", note: "a second", text: rate, axis: number },
-    { id: "latency", title: "Latency", note: "from a request to its answer", text: milliseconds, axis: millisecondsOnAxis },
+    { id: "latency", title: "Latency", note: "from a request to its answer", decades: true, text: milliseconds, axis: millisecondsOnAxis },
     { id: "waiting", title: "Labels waiting", note: "for rows predicted under an id", whole: true, text: count, axis: number },
     { id: "memory", title: "Memory", note: "of the service", text: bytes, axis: bytes },
   ].map((options) => [options.id, new Chart($("charts"), options)]),

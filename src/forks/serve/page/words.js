@@ -41,7 +41,7 @@ export function milliseconds(seconds) {
 }
 
 export function millisecondsOnAxis(seconds) {
-  return `${number(1000 * seconds)} ms`;
+  return seconds >= 1 ? `${number(seconds)} s` : `${number(1000 * seconds)} ms`;
 }
 
 export function bytes(n) {
