@@ -16,7 +16,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-nojit test-slow lowest fuzz lint format bench endurance docs serve-picture lock clean
+.PHONY: help install demo serve-demo serve-picture test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -33,6 +33,9 @@ $(STAMP): pyproject.toml $(LOCK)
 
 demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
 	$(BIN)/forks demo
+
+serve-demo: $(STAMP)  ## serve a model that learns a drifting stream, with a live page
+	$(BIN)/forks demo --serve
 
 test: $(STAMP)  ## run the tests, without the long proofs
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from forks import __version__
-from forks.cli import bench, compare, data, demo, info, predict, reproduce, run, serve
+from forks.cli import bench, client, compare, data, demo, info, predict, reproduce, run, serve
 from forks.cli._app import add, group
 from forks.cli._inputs import FileCommand
 
@@ -38,6 +38,7 @@ add(main, "run", run.Options, run.run, cls=FileCommand)
 add(main, "predict", predict.Options, predict.predict, cls=FileCommand)
 add(main, "info", info.Options, info.info)
 add(main, "serve", serve.Options, serve.serve)
+add(main, "client", client.Options, client.client)
 add(main, "demo", demo.Options, demo.demo, missing_file=1)
 add(main, "compare", compare.Options, compare.compare)
 add(main, "reproduce", reproduce.Options, reproduce.reproduce)

@@ -1,5 +1,7 @@
 """`forks serve`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -74,13 +76,25 @@ def serve(options: Options) -> None:
             f"--host {options.host} can be reached by others: --tokens says who may do what "
             "(--everybody does without)"
         )
-    try:
+    with needs_serve():
         from forks.serve.running import run
+    from forks.serve.service import StateError
+
+    try:
+        context = _context(options)
+    except StateError as error:
+        raise ValueError(str(error)) from None
+    run(context, options.host, options.port, typer.echo)
+
+
+@contextmanager
+def needs_serve() -> Iterator[None]:
+    """Context in which what is not installed is named, with the way to install it."""
+    try:
+        yield
     except ImportError as error:
-        raise ImportError(
-            f"forks serve needs {error.name}: pip install 'forks-learn[serve]'"
-        ) from None
-    run(_context(options), options.host, options.port, typer.echo)
+        needed = f"a service needs {error.name}: pip install 'forks-learn[serve]'"
+        raise ImportError(needed) from None
 
 
 def _show_token(role: str) -> None:

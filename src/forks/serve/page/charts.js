@@ -132,7 +132,7 @@ export class Chart {
     return {
       stroke: colour("quiet"),
       font: FONT,
-      grid: { stroke: colour("grid"), width: 1 },
+      grid: { stroke: colour("grid"), width: 1, filter: vertical && this.options.decades ? wholeDecades : undefined },
       ticks: { show: false },
       size: vertical ? 58 : 26,
       space: vertical ? 36 : 70,
