@@ -129,18 +129,19 @@ export class Chart {
   }
 
   axis(vertical) {
+    const chosen = vertical && this.options.decades ? { filter: wholeDecades } : {};
     return {
       stroke: colour("quiet"),
       font: FONT,
-      grid: { stroke: colour("grid"), width: 1, filter: vertical && this.options.decades ? wholeDecades : undefined },
+      grid: { stroke: colour("grid"), width: 1, ...chosen },
       ticks: { show: false },
       size: vertical ? 58 : 26,
       space: vertical ? 36 : 70,
-      filter: vertical && this.options.decades ? wholeDecades : undefined,
       incrs: vertical && this.options.whole ? WHOLE : undefined,
       values: vertical
         ? (_, splits) => splits.map((value) => (value === null ? null : this.options.axis(value)))
         : (_, splits) => splits.map((value) => clock(value)),
+      ...chosen,
     };
   }
 
