@@ -16,7 +16,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve-demo test test-nojit test-slow lowest fuzz lint format bench endurance docs serve-picture lock clean
+.PHONY: help install demo serve-demo serve-picture test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile

@@ -13,22 +13,22 @@ import numpy as np
 from shown import browser, served
 
 FOLDER = Path(__file__).parents[2] / "docs" / "guide" / "images"
-SECONDS, PAUSE, CHANGE = 100.0, 0.1, 22.0  # of the show, between requests, until all is different
-ROWS = 25  # of a request
-LATE = 80  # requests until labels come
-SIZE = {"width": 1280, "height": 1300}
+SECONDS, PAUSE, CHANGE = 130.0, 0.1, 35.0  # of the show, between requests, until all is different
+ROWS, IDS = 25, 2  # of a request, and those whose labels come late
+LATE = 30  # requests until they come
+WIDTH = 1280
 
 
 def batch(rng, concept):
     """Return rows of a machine, whether it needs care, and what it makes."""
     X = rng.normal(size=(ROWS, 4))
-    moods = rng.choice(["day", "night"], size=ROWS)
+    shifts = rng.choice(["day", "night"], size=ROWS)
     score = X[:, 0] * X[:, 1] if concept % 2 == 0 else X[:, 2] - X[:, 3]
     score = score + 0.25 * rng.normal(size=ROWS)
     names = ("pressure", "flow", "vibration", "temperature")
     rows = [
-        {**dict(zip(names, x, strict=True)), "shift": str(mood)}
-        for x, mood in zip(X.tolist(), moods, strict=True)
+        {**dict(zip(names, x, strict=True)), "shift": str(shift)}
+        for x, shift in zip(X.tolist(), shifts, strict=True)
     ]
     return rows, np.where(score > 0.0, "care", "fine").tolist(), (50.0 + 10.0 * score).tolist()
 
@@ -53,8 +53,8 @@ class Feed:
         rows, classes, numbers = batch(self.rng, concept)
         self.service.learn("pump", rows, classes)
         self.service.learn("output", rows, numbers)
-        ids = [f"{len(self.asked)}-{i}" for i in range(3)]
-        self.service.ask("POST", "/v1/models/pump/predict", {"rows": rows[:3], "ids": ids})
+        ids = [f"{len(self.asked)}-{i}" for i in range(IDS)]
+        self.service.ask("POST", "/v1/models/pump/predict", {"rows": rows[:IDS], "ids": ids})
         self.asked.append(zip(ids, classes, strict=False))
         if len(self.asked) > LATE:
             items = [{"id": id, "label": label} for id, label in self.asked[-LATE - 1]]
@@ -73,12 +73,14 @@ def warm(folder):
 
 def draw(chromium, feed, theme):
     """Write the picture of the page as it is now."""
-    page = chromium.new_page(viewport=SIZE, color_scheme=theme)
+    page = chromium.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme=theme)
     page.goto(f"{feed.service.address}/#pump")
     page.wait_for_selector('#status[data-state="live"]')
     feed.go_on(3.0)
     path = FOLDER / f"serve-{theme}.png"
-    page.screenshot(path=path)
+    box = page.locator("#latency").bounding_box()  # what is below needs no picture
+    size = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 14}
+    page.screenshot(path=path, full_page=True, clip=size)
     print(path, file=sys.stderr)
 
 

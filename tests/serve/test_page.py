@@ -112,6 +112,24 @@ def test_a_page_that_has_just_been_opened_shows_what_was_before(opened, service)
     expect(page.locator("#events li").first).to_contain_text(f"row {events[-1]['round']:,}")
 
 
+def test_all_charts_are_drawn(opened, service):
+    page = opened("/#pump", color_scheme="light")
+    learn_more(service, 100)
+    drawn = """id => {
+      const canvas = document.querySelector(`#${id} canvas`);
+      if (!canvas) return 0;
+      const colours = new Set();
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      for (let i = 0; i < data.length; i += 4) {
+        const [most, least] = [Math.max(...data.slice(i, i + 3)), Math.min(...data.slice(i, i + 3))];
+        if (data[i + 3] > 200 && most - least > 60) colours.add(data.slice(i, i + 3).join());
+      }
+      return colours.size;
+    }"""
+    for chart in ("error", "weights", "relevance", "speed", "latency", "waiting", "memory"):
+        page.wait_for_function(f"({drawn})('{chart}') > 0", timeout=20_000)
+
+
 def test_events_are_marked_on_the_axis_and_told_beside_the_cursor(opened, service):
     page = opened("/#pump")
     expect(page.locator("#status")).to_have_text("live")

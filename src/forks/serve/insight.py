@@ -45,6 +45,7 @@ def _has(model: TableModel, needed: str) -> bool:
 
 
 def _names(model: TableModel) -> list[str] | None:
+    known: Any
     if model.encoder is not None:
         known = model.encoder.get_feature_names_out()
     else:

@@ -129,10 +129,11 @@ export class Chart {
   }
 
   axis(vertical) {
+    const chosen = vertical && this.options.decades ? { filter: wholeDecades } : {};
     return {
       stroke: colour("quiet"),
       font: FONT,
-      grid: { stroke: colour("grid"), width: 1 },
+      grid: { stroke: colour("grid"), width: 1, ...chosen },
       ticks: { show: false },
       size: vertical ? 58 : 26,
       space: vertical ? 36 : 70,
@@ -141,6 +142,7 @@ export class Chart {
       values: vertical
         ? (_, splits) => splits.map((value) => (value === null ? null : this.options.axis(value)))
         : (_, splits) => splits.map((value) => clock(value)),
+      ...chosen,
     };
   }
 
