@@ -236,3 +236,22 @@ def test_a_damaged_memory_is_refused(name):
 def test_bad_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         Wide(**changes)
+
+
+def test_features_and_outputs_may_come_later():
+    X, f = words(200, d=600)
+    Y = np.column_stack([np.sign(f), -np.sign(f)])
+    learner = Wide(landmarks=30)
+    engine = engine_for(learner, 600, 2)
+    engine.learn(csr_array(X), Y)
+    before = engine.predict(csr_array(X))
+    engine.widen(900)
+    wider = csr_array(np.hstack([X, np.zeros((200, 300))]))
+    np.testing.assert_array_equal(engine.predict(wider), before)
+    engine.add_outputs(3)
+    after = engine.predict(wider)
+    np.testing.assert_array_equal(after, before[:, [0, 1, 1]])
+    more, g = words(100, d=900, seed=1)
+    scores = engine.learn(csr_array(more), np.sign(np.column_stack([g, -g, g - 1.0])))
+    assert np.isfinite(scores).all()
+    learner.check_memory(engine.memory, 900, 3)
