@@ -286,10 +286,9 @@ def read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
     n_outputs = _whole("n_outputs", given["n_outputs"], 1)
     if model._task == "classification" and n_outputs != model._labels.n_outputs:
         raise ValueError(f"there are {n_outputs} outputs for {len(model.classes_)} classes")
-    if model._task == "regression" and n_outputs != 1:
-        raise ValueError(f"there are {n_outputs} outputs of a regressor")
     rounds = _whole("rounds", given["rounds"], 0)
-    together = n_outputs == 1 or learner.multi_output
+    shares = learner.multi_output and model._task == "classification"
+    together = n_outputs == 1 or shares
     outputs = n_outputs if together else 1
     mends = given["last_mends"]
     if not isinstance(mends, list) or len(mends) != (1 if together else n_outputs):
