@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from river import compose, preprocessing
 
-from forks.compat.river import KernelClassifier, KernelMulticlassClassifier, KernelRegressor
+from forks import ModelFileError, OnlineKernelClassifier
+from forks.compat.river import (
+    KernelClassifier,
+    KernelMulticlassClassifier,
+    KernelRegressor,
+    load,
+)
+from forks.files import pack, unpack
 
 
 def stream(n=600, seed=0):
@@ -105,3 +112,39 @@ def test_in_a_pipeline_of_river():
         model.predict_one(x)
         model.learn_one(x, y)
     assert model.predict_one(ROWS[0][0]) in (True, False)
+
+
+@pytest.mark.parametrize("kind", [KernelClassifier, KernelMulticlassClassifier, KernelRegressor])
+@pytest.mark.parametrize("learner", ["adaptive", "kogd"])
+@pytest.mark.parametrize("rows", [0, 20, 300])
+def test_saved_models_go_on(kind, learner, rows, tmp_path):
+    effort = "fast" if learner == "adaptive" else "balanced"
+    model = kind(learner, seed=0, effort=effort)
+    labels = [float(y) if kind is KernelRegressor else str(y) for _, y in ROWS]
+    for (x, _), y in zip(ROWS[:rows], labels, strict=False):
+        model.learn_one(x, y)
+    model.save(tmp_path / "model.forks")
+    again = load(tmp_path / "model.forks")
+    for (x, _), y in zip(ROWS[rows : rows + 100], labels[rows:], strict=False):
+        assert again.predict_one(x) == model.predict_one(x)
+        for each in (model, again):
+            each.learn_one(x, y)
+    assert again.n_features == model.n_features
+
+
+def test_files_that_are_no_river_models(tmp_path):
+    OnlineKernelClassifier("kogd").fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "model.forks")
+    with pytest.raises(ModelFileError, match="no River model 'OnlineKernelClassifier'"):
+        load(tmp_path / "model.forks")
+    model = KernelClassifier(effort="fast")
+    for x, y in ROWS[:30]:
+        model.learn_one(x, y)
+    model.save(tmp_path / "model.forks")
+    header, arrays = unpack("here", (tmp_path / "model.forks").read_bytes())
+    library = header.pop("library")
+    for name in ("format", "version", "digest"):
+        header.pop(name, None)
+    header["fitted"]["width"] = 3
+    (tmp_path / "bad.forks").write_bytes(pack(header, arrays, library))
+    with pytest.raises(ModelFileError, match="names of the features"):
+        load(tmp_path / "bad.forks")

@@ -21,8 +21,18 @@ import numpy as np
 
 from forks.features.table.categories import Category
 from forks.features.table.cells import is_missing, key_of
+from forks.features.table.state import (
+    Arrays,
+    category_from_state,
+    category_to_state,
+    targets_from_state,
+    targets_to_state,
+    time_from_state,
+    time_to_state,
+)
 from forks.features.table.targets import Targets
 from forks.features.table.times import Time, seconds_of
+from forks.files import decode, encode
 
 
 class Mixed:
@@ -63,6 +73,34 @@ class Mixed:
                 if learn and isinstance(value, numbers.Real | np.bool_):
                     n, total = self.means.get(name, (0, 0.0))
                     self.means[name] = n + 1, total + float(value)
+        return made
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Return JSON that stands for it, and put its tables among the arrays."""
+        both = enumerate(self.categories.items())
+        return {
+            "targets": targets_to_state(self.targets),
+            "categories": [
+                [encode("name", k), category_to_state(c, i, arrays)] for i, (k, c) in both
+            ],
+            "times": [[encode("name", k), time_to_state(t)] for k, t in self.times.items()],
+            "means": [[encode("name", k), n, total] for k, (n, total) in self.means.items()],
+        }
+
+    @classmethod
+    def from_state(cls, given: Any, arrays: Arrays) -> "Mixed":
+        """Return what `to_state` was called of, or raise an error."""
+        made = cls("regression", 1, {})
+        made.targets = targets_from_state(**given["targets"])
+        for i, (name, part) in enumerate(given["categories"]):
+            key = decode(name)
+            made.categories[key] = category_from_state(str(key), i, made.targets.n, arrays, **part)
+        for name, part in given["times"]:
+            made.times[decode(name)] = time_from_state(str(decode(name)), **part)
+        for name, n, total in given["means"]:
+            if type(n) is not int or n < 1 or not math.isfinite(total):
+                raise ValueError("the means of the features are no numbers")
+            made.means[decode(name)] = n, float(total)
         return made
 
     def _is_other(self, name: Hashable) -> bool:

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,6 +108,12 @@ class KernelModel(Beginner):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({"_mixed": None, **state}, _lock=threading.RLock())
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `load`: data and no code, written whole or not at all."""
+        from forks.compat._saving import save
+
+        save(path, self)
 
     # ---- the engine --------------------------------------------------------------------------
 

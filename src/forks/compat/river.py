@@ -39,6 +39,7 @@ later also polars and pyarrow.
 
 import math
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,8 @@ except ImportError as error:
     raise ImportError("forks.compat.river needs River: pip install 'forks-learn[river]'") from error
 
 from forks.compat._frames import series_like
-from forks.compat._model import (
-    KernelModel,
-    LabelModel,
-    TwoLabels,
-    check_label,
-    number_of,
-    plain_label,
-)
+from forks.compat._labels import TwoLabels, check_label, number_of, plain_label
+from forks.compat._model import KernelModel, LabelModel
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
 from forks.estimators.insight import answers_of, check_level
@@ -284,3 +279,19 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             scores = self._score_many(X)
             values = np.zeros(len(X)) if scores is None else scores[:, 0]
             return series_like(values, X, self._y_name)
+
+
+def load(path: str | Path) -> Any:
+    """Load a River model that `save` has written; it goes on as if it had never stopped.
+
+    Rows that were predicted and whose labels have not come are forgotten.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or has no model of this module.
+    """
+    from forks.compat._saving import load
+
+    kinds = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
+    return load(path, {kind.__name__: kind for kind in kinds})

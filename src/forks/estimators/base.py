@@ -1,7 +1,6 @@
 """What all estimators share: they check rows, and learn and predict with one engine."""
 
 import copy
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -25,12 +24,11 @@ from forks.estimators.inputs import (
 )
 from forks.estimators.insight import Insight
 from forks.estimators.order import random_order
+from forks.estimators.telling import learn_and_tell, tell_of_compiling
 from forks.estimators.warning import MendWarning, warn_caller
 from forks.features.means import Means
 
 Answer = TypeVar("Answer")
-
-logger = logging.getLogger("forks")
 
 
 class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
@@ -50,6 +48,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         "_gaps",
     )
     random_state: Any
+    verbose: bool
 
     def _configured(self, X: Any = None) -> Configured:
         """Return the learner for rows like X, and what of it is set from the first rows."""
@@ -216,8 +215,9 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
-        numeric = self._task == "regression"
-        X, y = validate_data(self, X, y, reset=first, y_numeric=numeric, **FORM)
+        numeric = self._task == "regression"  # of one target, or of several
+        kind = {"y_numeric": numeric, "multi_output": numeric and np.asarray(y).ndim == 2}
+        X, y = validate_data(self, X, y, reset=first, **kind, **FORM)
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
@@ -252,7 +252,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
-        engine = engine_for(configured.learner, X.shape[1], n_outputs, rng)
+        apart = self._task == "regression"  # targets have scales of their own
+        engine = engine_for(configured.learner, X.shape[1], n_outputs, rng, apart)
         first_rows = configured.first_rows(seed)
         gaps = Gaps(Means.of_none(X.shape[1]))
         self.__dict__.update(engine_=engine, _first_rows=first_rows, _gaps=gaps)  # in one step
@@ -268,10 +269,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         return weights
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
-        if logger.isEnabledFor(logging.INFO) and not self.engine_.compiled:
-            logger.info("compiling for %s, once per machine", self.engine_.rule)
+        tell_of_compiling(self.engine_, self.verbose)
         with self.engine_.lock.alone:  # no prediction between new rows and what is set from them
             self.engine_.enter()
+            if self.verbose:
+                return learn_and_tell(self._learn_rows, X, targets, weights)
             return self._learn_rows(X, targets, weights)
 
     def _score_and_learn(
