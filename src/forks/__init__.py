@@ -50,7 +50,17 @@ _HOMES = {
         "forks.estimators",
     ),
 }
-_ROOMS = {"estimators", "evaluate", "files", "kernels", "learners", "linalg", "losses", "streams"}
+_ROOMS = {
+    "estimators",
+    "evaluate",
+    "features",
+    "files",
+    "kernels",
+    "learners",
+    "linalg",
+    "losses",
+    "streams",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -63,4 +73,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, *_ROOMS})

@@ -85,7 +85,6 @@ BAD_ROWS = {
     "words in X": (np.array([["a", "b", "c", "d"]]), Y[:1], None, "convert string to float"),
     "too few labels": (X[:10], Y[:9], None, r"inconsistent.*\[10, 9\]"),
     "too many labels": (X[:10], Y[:11], None, r"inconsistent.*\[10, 11\]"),
-    "two columns of labels": (X[:10], Y[:20].reshape(10, 2), None, r"y should be a 1d array"),
     "no labels": (X[:10], None, None, "y"),
     "NaN in y": (X[:10], with_target(np.nan), None, "y contains NaN"),
     "infinity in y": (X[:10], with_target(np.inf), None, "y contains infinity"),
@@ -267,6 +266,14 @@ def test_strings_after_strings():
 def test_continuous_labels(model):
     for call in (model.fit, model.partial_fit, model.prequential):
         assert_refused(model, lambda call=call: call(X, TARGETS), "Unknown label type: continuous")
+
+
+@pytest.mark.parametrize("model", [FORKSClassifier(), OnlineKernelClassifier()])
+def test_two_columns_of_labels(model):
+    for call in (model.fit, model.partial_fit, model.prequential):
+        assert_refused(
+            model, lambda call=call: call(X[:10], Y[:20].reshape(10, 2)), "y should be a 1d array"
+        )
 
 
 @pytest.mark.parametrize("model", [FORKSClassifier(), OnlineKernelClassifier()])

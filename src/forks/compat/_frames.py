@@ -4,6 +4,7 @@ River 0.26 and later take what narwhals takes, and have helpers for it; before t
 mini-batches are pandas frames.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,30 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
         value = values_of(column)[row]
         raise ValueError(f"feature {name!r} must be a finite number, got {value!r} in row {row}")
     return numbers
+
+
+def all_numbers(X: Any) -> bool:
+    """Return whether all columns are numbers, and none has a gap."""
+    for place, name in enumerate(column_names(X)):
+        column = X.iloc[:, place] if _is_pandas(X) else X[name]
+        try:
+            numbers = np.asarray(column)
+        except (TypeError, ValueError):
+            return False
+        if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+            return False
+        if numbers.dtype.kind not in "fiub":
+            for value in values_of(column):
+                if isinstance(value, str | bytes) or math.isnan(as_number(value)):
+                    return False
+    return True
+
+
+def dicts_of(X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a frame as dicts."""
+    names = column_names(X)
+    columns = [values_of(X.iloc[:, i] if _is_pandas(X) else X[n]) for i, n in enumerate(names)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def as_number(value: Any) -> float:

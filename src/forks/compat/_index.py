@@ -19,6 +19,10 @@ _DIGITS = re.compile(r"([0-9]{1,18})")
 logger = logging.getLogger("forks")
 
 
+class NotNumbers(ValueError):
+    """Values of features that are not all finite numbers."""
+
+
 class FeatureIndex:
     """Columns of features by name.
 
@@ -78,6 +82,10 @@ class FeatureIndex:
         columns, width = kept["columns"], kept["width"]
         self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
+    def last_row(self) -> dict[Hashable, float]:
+        """Return the numbers in the row that was made last, by name."""
+        return {name: float(self._row[0, place]) for name, place in self.columns.items()}
+
     def knows_all(self, names: Iterable[Hashable]) -> bool:
         """Return whether none of these names would get a column."""
         return len(self.columns) == self.most or all(name in self.columns for name in names)
@@ -117,8 +125,9 @@ class FeatureIndex:
             values, write = self._by_name(x), self._write_all
         self.values = None  # until the row is written
         try:
-            write(self._bytes, 0, *values)
             good = isfinite(sum(values))
+            if good:  # or the last row is still wanted
+                write(self._bytes, 0, *values)
         except (struct.error, TypeError, ValueError, OverflowError):
             good = False
         if not good:  # or a sum that overflows, or of numbers that cannot be added
@@ -172,10 +181,5 @@ def _sorted(names: Iterable[Hashable]) -> list[Hashable]:
 def check_values(x: Mapping[Hashable, Any]) -> None:
     """Check that all values are finite numbers; booleans are numbers."""
     for name, value in x.items():
-        if isinstance(value, str | bytes):
-            raise ValueError(
-                f"feature {name!r} must be a number, got {value!r}; "
-                "one-hot encode it first, with River's OneHotEncoder, say"
-            )
         if not isfinite(as_number(value)):
-            raise ValueError(f"feature {name!r} must be a finite number, got {value!r}")
+            raise NotNumbers(f"feature {name!r} must be a finite number, got {value!r}")

@@ -2,18 +2,28 @@
 
 import copy
 import logging
-import math
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from forks.compat._frames import column_names, frame_like, numbers_of, series_like, values_of
-from forks.compat._index import FeatureIndex
+from forks.compat._frames import (
+    all_numbers,
+    column_names,
+    dicts_of,
+    frame_like,
+    numbers_of,
+    series_like,
+    values_of,
+)
+from forks.compat._index import FeatureIndex, NotNumbers, check_values
+from forks.compat._labels import weight_of, weights_of
 from forks.compat._late import LateLabels
+from forks.compat._mixed import Mixed
 from forks.engine import Engine, EngineGroup, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
@@ -64,6 +74,7 @@ class KernelModel(Beginner):
         self._known = known
         self._y_name: Any = None
         self._late = LateLabels()
+        self._mixed: Mixed | None = None  # of streams of more than numbers
 
     def _with(self, known: Any, y: Any) -> Any:
         """Return what is known of the labels with one more."""
@@ -83,6 +94,8 @@ class KernelModel(Beginner):
     def _n_outputs(self) -> int:
         return 1
 
+    _n_targets = 1  # whose means are taken for the values of a category
+
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             self._settle()
@@ -90,10 +103,17 @@ class KernelModel(Beginner):
             del state["_lock"]
             for name in ("_index", "_engine", "_late"):  # which others may change from now on
                 state[name] = copy.copy(state[name])
+            state["_mixed"] = copy.deepcopy(state["_mixed"])
             return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
+        self.__dict__.update({"_mixed": None, **state}, _lock=threading.RLock())
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `load`: data and no code, written whole or not at all."""
+        from forks.compat._saving import save
+
+        save(path, self)
 
     # ---- the engine --------------------------------------------------------------------------
 
@@ -145,7 +165,7 @@ class KernelModel(Beginner):
             target = self._target(known, y)
             if w != 1.0:
                 w = weight_of(w)
-            row = self._index.row(x, True)
+            row = self._row(x, True)
             if known is not self._known:
                 self.__dict__.update(_known=known, _engine_width=-1)  # in one step
             engine = self._engine
@@ -157,6 +177,21 @@ class KernelModel(Beginner):
                 engine.one_row(row, target, w)
             else:
                 self._learn_rows(row, np.reshape(target, (1, -1)), np.array([w]))
+            if self._mixed is not None and w > 0.0:
+                self._mixed.learn(x, y)
+
+    def _row(self, x: dict[Any, Any], learn: bool) -> Matrix:
+        """Return the row of a dict, in an array that is written to again by the next call."""
+        if self._mixed is None:
+            try:
+                return self._index.row(x, learn)
+            except NotNumbers:
+                mixed = self._new_mixed()
+                row = self._index.row(mixed.encode(x), learn)
+                if learn:
+                    self._mixed = mixed
+                return row
+        return self._index.row(self._mixed.encode(x), learn)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame in their order, as `learn_one` would.
@@ -176,9 +211,13 @@ class KernelModel(Beginner):
             if len(labels) != len(X):
                 raise ValueError(f"X has {len(X)} rows, but y has {len(labels)}")
             weights = weights_of(w, len(X))
-            columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
             if len(X) == 0:
                 return
+            if self._mixed is not None or not all_numbers(X):
+                self._learn_mixed(dicts_of(X), labels, weights)
+                self._y_name = getattr(y, "name", None)
+                return
+            columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
             self._index.learn(names)
             rows = self._matrix(dict(zip(names, columns, strict=True)), len(X))
             self._y_name = getattr(y, "name", None)
@@ -193,6 +232,22 @@ class KernelModel(Beginner):
                     np.array(targets, np.float64).reshape(stop - start, -1),
                     None if weights is None else weights[start:stop],
                 )
+
+    def _learn_mixed(self, rows: list[Any], labels: list[Any], weights: Vector | None) -> None:
+        """Learn rows one by one, after all have been checked."""
+        trial = copy.deepcopy(self._mixed) or self._new_mixed()
+        for i, (x, label) in enumerate(zip(rows, labels, strict=True)):
+            try:
+                check_values(trial.encode(x))
+                trial.learn(x, label)
+            except ValueError as error:
+                raise ValueError(f"{error} in row {i}") from None
+        each = np.ones(len(rows)) if weights is None else weights
+        for x, label, weight in zip(rows, labels, each.tolist(), strict=True):
+            self.learn_one(x, label, weight)
+
+    def _new_mixed(self) -> Mixed:
+        return Mixed(self._task, self._n_targets, self._index.last_row())
 
     def _matrix(self, columns: dict[Any, Vector], n: int) -> Matrix:
         """Return rows of the columns whose names are known."""
@@ -213,7 +268,7 @@ class KernelModel(Beginner):
             return None
         if self._engine_width != self._index.width or self._first_rows is not None:
             engine = self._fitted_engine()
-        row = self._index.row(x)
+        row = self._row(x, False)
         self._late.predict_one(self._index.values)
         return engine.one_row(row)
 
@@ -222,6 +277,10 @@ class KernelModel(Beginner):
         if self._engine is None:
             return None
         engine = self._fitted_engine()
+        if self._mixed is not None or not all_numbers(X):
+            rows = [self._row(x, False).copy() for x in dicts_of(X)]
+            stacked = np.concatenate(rows) if rows else np.zeros((0, self._index.width))
+            return np.asarray(engine.predict(stacked, ahead=True))
         known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
         columns = {name: numbers_of(X, place, name) for place, name in known}
         return np.asarray(engine.predict(self._matrix(columns, len(X)), ahead=True))
@@ -335,72 +394,3 @@ class LabelModel(KernelModel):
     def predict_one(self, x: dict[Any, Any]) -> Any:
         """Predict the label of a dict of features."""
         raise NotImplementedError
-
-
-class TwoLabels(NamedTuple):
-    """Two labels that come one after the other, and the targets that they stand for."""
-
-    targets: dict[Hashable, float]
-    answers: tuple[Any, Any] = (False, True)  # to a score below 0, and others; one twice if alone
-
-    def with_label(self, y: Any) -> "TwoLabels":
-        """Add a label."""
-        check_label(y)
-        if len(self.targets) == 2:
-            raise ValueError(
-                f"y is {y!r}, a third label beside {list(self.targets)}: "
-                "KernelMulticlassClassifier is for more than two"
-            )
-        positive = isinstance(y, int | float | np.number) and y > 0
-        targets = {plain_label(y): 1.0 if positive else -1.0}
-        if isinstance(y, bool | np.bool_) and not self.targets:
-            targets = {False: -1.0, True: 1.0}
-        elif self.targets:
-            targets = {**self.targets, plain_label(y): -next(iter(self.targets.values()))}
-        negative, *others = sorted(targets, key=targets.__getitem__)
-        return TwoLabels(targets, (negative, others[0] if others else negative))
-
-
-def check_label(y: Any) -> None:
-    """Check that y is a label: not None, and not NaN."""
-    if y is None or y != y:
-        raise ValueError(f"y must be a label, got {y!r}")
-
-
-def plain_label(y: Any) -> Any:
-    """Return a label as Python has it, without NumPy."""
-    return y.item() if isinstance(y, np.generic) else y
-
-
-def number_of(y: Any) -> float:
-    """Return a target as a number, if it is finite."""
-    try:
-        number = float(y)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(y, str) or not math.isfinite(number):
-        raise ValueError(f"y must be a finite number, got {y!r}")
-    return number
-
-
-def weight_of(w: Any) -> float:
-    """Return a weight as a number, if it is finite and not negative."""
-    try:
-        weight = float(w)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not 0.0 <= weight < math.inf:
-        raise ValueError(f"w must be a finite number and not negative, got {w!r}")
-    return weight
-
-
-def weights_of(w: Any, n: int) -> Vector | None:
-    """Return the weights of n rows: one for all, or one for each."""
-    if w is None:
-        return None
-    if np.ndim(w) == 0:
-        return np.full(n, weight_of(w))
-    weights = np.array([weight_of(value) for value in values_of(w)])
-    if len(weights) != n:
-        raise ValueError(f"X has {n} rows, but w has {len(weights)}")
-    return weights

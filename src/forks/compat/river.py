@@ -6,8 +6,9 @@ River is an extra: ``pip install 'forks-learn[river]'``.
 0. Rows get a column per name (`forks.compat._index`), at most `max_features`; further names are
 ignored. A feature that appears late was 0 in all rows so far, and the model is made wider without
 a change to what it has learned (`forks.learners` say how in `widened`). A name that no row had
-when it was learned from says nothing when a row is predicted. Values are finite numbers; text is
-for River's ``OneHotEncoder``, gaps for its ``StatImputer``.
+when it was learned from says nothing when a row is predicted. Values are finite numbers, text,
+dates, or missing (None or NaN); what is no number is encoded by what was known of the feature
+before (`forks.compat._mixed`), and so costs more time.
 
 **Learners** are named, "adaptive" by default, or configurations of `forks.learners`, as for
 `forks.OnlineKernelClassifier`.
@@ -38,6 +39,7 @@ later also polars and pyarrow.
 
 import math
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,17 +50,12 @@ except ImportError as error:
     raise ImportError("forks.compat.river needs River: pip install 'forks-learn[river]'") from error
 
 from forks.compat._frames import series_like
-from forks.compat._model import (
-    KernelModel,
-    LabelModel,
-    TwoLabels,
-    check_label,
-    number_of,
-    plain_label,
-)
+from forks.compat._labels import TwoLabels, check_label, number_of, plain_label
+from forks.compat._model import KernelModel, LabelModel
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
 from forks.estimators.insight import answers_of, check_level
+from forks.features.table.targets import MOST_CLASSES
 
 __all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
 
@@ -172,6 +169,8 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
         whole("max_classes", max_classes, 1)
         self._start(learner, effort, max_features, seed, {})
 
+    _n_targets = MOST_CLASSES
+
     @property
     def _multiclass(self) -> bool:
         return True
@@ -280,3 +279,19 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             scores = self._score_many(X)
             values = np.zeros(len(X)) if scores is None else scores[:, 0]
             return series_like(values, X, self._y_name)
+
+
+def load(path: str | Path) -> Any:
+    """Load a River model that `save` has written; it goes on as if it had never stopped.
+
+    Rows that were predicted and whose labels have not come are forgotten.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or has no model of this module.
+    """
+    from forks.compat._saving import load
+
+    kinds = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
+    return load(path, {kind.__name__: kind for kind in kinds})

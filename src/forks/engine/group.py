@@ -241,10 +241,15 @@ def _column(y: Matrix, o: int) -> Matrix:
 
 
 def engine_for(
-    learner: Learner, n_features: int, n_outputs: int, rng: np.random.Generator
+    learner: Learner,
+    n_features: int,
+    n_outputs: int,
+    rng: np.random.Generator,
+    apart: bool = False,
 ) -> Engine | EngineGroup:
-    """Make an engine, or a group where the learner cannot share its state between outputs."""
-    kind = Engine if n_outputs == 1 or learner.multi_output else EngineGroup
+    """Make an engine, or a group where outputs are to be kept apart or cannot share a state."""
+    together = learner.multi_output and not apart
+    kind = Engine if n_outputs == 1 or together else EngineGroup
     return kind(learner, n_features, n_outputs, rng)
 
 

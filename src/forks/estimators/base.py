@@ -216,8 +216,9 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
-        numeric = self._task == "regression"
-        X, y = validate_data(self, X, y, reset=first, y_numeric=numeric, **FORM)
+        numeric = self._task == "regression"  # of one target, or of several
+        kind = {"y_numeric": numeric, "multi_output": numeric and np.ndim(y) == 2}
+        X, y = validate_data(self, X, y, reset=first, **kind, **FORM)
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
@@ -252,7 +253,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         targets = self.targets_of(y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
-        engine = engine_for(configured.learner, X.shape[1], n_outputs, rng)
+        apart = self._task == "regression"  # targets have scales of their own
+        engine = engine_for(configured.learner, X.shape[1], n_outputs, rng, apart)
         first_rows = configured.first_rows(seed)
         gaps = Gaps(Means.of_none(X.shape[1]))
         self.__dict__.update(engine_=engine, _first_rows=first_rows, _gaps=gaps)  # in one step

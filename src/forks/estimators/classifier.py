@@ -27,7 +27,12 @@ def _gives_probabilities(classifier: Any) -> bool:
     """Return whether scores of the learner at work, or to be, stand for probabilities."""
     fitted = hasattr(classifier, "engine_")  # parameters may have been set since
     learner = classifier.engine_.learner if fitted else classifier._learner()
-    return learner.probability(np.zeros((1, 1))) is not None
+    if learner.probability(np.zeros((1, 1))) is None:
+        raise AttributeError(
+            f"scores of {type(learner).__name__} stand for no probability; those of the adaptive "
+            'learner do, and those of others with loss="logistic"'
+        )
+    return True
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
@@ -173,6 +178,18 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Return probabilities of the classes: 1 for the only one of a stream with no others."""
         return probabilities if len(self.classes_) > 1 else np.ones((len(probabilities), 1))
 
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Return the classes that may be right: sets that hold the right one at a given rate.
 
@@ -279,7 +296,8 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     Attributes
     ----------
     classes_ : array
-        The labels, sorted. With two of them, a score of at least 0 answers the second.
+        The labels that have come, sorted. With two of them, a score of at least 0 answers the
+        second.
     learner_ : learner
         The configuration at work.
     n_rounds_ : int
@@ -305,6 +323,10 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
 
     Notes
     -----
+    Numbers in rows may be missing (NaN): a gap is the mean of the feature over the rows learned so
+    far. Classes that were neither given nor in the first call may come later; what was learned of
+    the others stays.
+
     There are two questions. "What comes next in the stream?" is answered by `prequential` and
     `score_then_learn`, and may lean on the last labels. "What of these rows?" is answered by
     `predict`, `decision_function`, `predict_proba` and `predict_set`, which do not.

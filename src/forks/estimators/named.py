@@ -55,9 +55,33 @@ def chosen(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     """Return what a word stands for; anything but a word stands for itself."""
     if isinstance(value, str):
         if value not in table:
-            raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}")
+            meant = _MEANT.get(value.lower().replace("-", "_").replace(" ", "_"))
+            hint = f": {meant!r} is what that is called here" if meant in table else ""
+            raise ValueError(f"{name} must be one of {', '.join(table)}, got {value!r}{hint}")
         return table[value]()
     return value
+
+
+# Words of other libraries.
+_MEANT = {
+    "gaussian": "rbf",
+    "gauss": "rbf",
+    "squared_exponential": "rbf",
+    "laplace": "laplacian",
+    "polynomial": "poly",
+    "log_loss": "logistic",
+    "log": "logistic",
+    "cross_entropy": "logistic",
+    "deviance": "logistic",
+    "squared_hinge_loss": "squared_hinge",
+    "mse": "squared_error",
+    "squared": "squared_error",
+    "squared_loss": "squared_error",
+    "l2": "squared_error",
+    "epsilon": "epsilon_insensitive",
+    "svr": "epsilon_insensitive",
+    "huber_loss": "huber",
+}
 
 
 def kernel_from(given: Any, bandwidth: Any) -> tuple[Any, str | None]:

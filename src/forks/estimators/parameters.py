@@ -7,6 +7,7 @@ from typing import Any
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.first_rows import Configured
 from forks.estimators.named import check_task, chosen, configured, kernel_from
+from forks.estimators.nested import settings_of, with_settings
 from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import LOSSES
@@ -22,6 +23,38 @@ class AnyLearner(OnlineEstimator):
     learner: Any = "adaptive"
     _: KW_ONLY
     effort: str = "balanced"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; if `deep`, also the settings of the learner.
+
+        Parameters
+        ----------
+        deep : bool
+            Whether settings of a learner are included, as `learner__budget` and so on.
+        """
+        found = dict(super().get_params(deep=False))
+        settings = settings_of(self.learner) if deep else {}
+        return found | {f"learner__{name}": value for name, value in settings.items()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; `learner__budget` and so on set those of the learner.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name.
+
+        Returns
+        -------
+        self
+        """
+        prefix = "learner__"
+        nested = {k.removeprefix(prefix): params[k] for k in params if k.startswith(prefix)}
+        own = {key: value for key, value in params.items() if not key.startswith(prefix)}
+        learner = own.get("learner", self.learner)
+        if nested:
+            own["learner"] = with_settings("adaptive" if learner is None else learner, nested)
+        return super().set_params(**own)
 
     def _configured(self) -> Configured:
         learner = "adaptive" if self.learner is None else self.learner

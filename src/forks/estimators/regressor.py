@@ -24,17 +24,27 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _start(self, y: Any, classes: Any, counted: Any, batch: bool) -> int:
         self._check_classes(classes)
-        return 1
+        return int(self.targets_of(y).shape[1])
+
+    def _check_targets(self, y: Any) -> None:
+        given, known = self.targets_of(y).shape[1], self.engine_.n_outputs
+        if given != known:
+            raise ValueError(f"y has {given} targets, but the first rows had {known}")
 
     def targets_of(self, y: Any) -> Matrix:
-        """Return the same numbers as one column.
+        """Return the same numbers, one column per target.
 
         Parameters
         ----------
-        y : array of shape (n_rows,)
+        y : array of shape (n_rows,) or (n_rows, n_targets)
             Numbers.
         """
-        return np.array(y, dtype=np.float64).reshape(-1, 1)  # a writable copy
+        return np.array(y, dtype=np.float64, order="C").reshape(len(y), -1)  # a writable copy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def predict(self, X: Any, interval: float | None = None) -> Any:
         """Return the predicted targets of rows, and intervals if asked for.
@@ -51,7 +61,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
         Returns
         -------
-        predictions : array of shape (n_rows,)
+        predictions : array of shape (n_rows,), or (n_rows, n_targets) for several
         ends : array of shape (n_rows, 2)
             Lower and upper ends of the intervals; only with `interval`.
 
@@ -132,6 +142,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
     """Online kernel regressor: one pass, bounded memory, nonlinear, and nothing to tune.
+
+    Several targets, y of shape (n_rows, n_targets), are learned by a model each; intervals are for
+    one. Numbers in rows may be missing (NaN), see `OnlineKernelClassifier`.
 
     Parameters
     ----------

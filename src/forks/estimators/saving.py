@@ -240,7 +240,8 @@ def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
     return ClassCounts(model.engine_.rounds, counts[None])
 
 
-def _write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]:
+def write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]:
+    """Return JSON that stands for an engine, and put its memories among the arrays."""
     engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
     for number, each in enumerate(engines):
         for part, array in _held(each.learner, each.memory)._asdict().items():
@@ -276,7 +277,8 @@ def _counters(view: Any) -> Iterator[np.ndarray]:
             yield part
 
 
-def _read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
+def read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
+    """Return the engine that JSON and arrays stand for; `model` is what has it."""
     _keys("the engine", given, {"learner", "rounds", "last_mends", "n_outputs"})
     learner = decode(given["learner"])
     if not isinstance(learner, Learner) or model._task not in learner.tasks:
@@ -284,10 +286,9 @@ def _read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup
     n_outputs = _whole("n_outputs", given["n_outputs"], 1)
     if model._task == "classification" and n_outputs != model._labels.n_outputs:
         raise ValueError(f"there are {n_outputs} outputs for {len(model.classes_)} classes")
-    if model._task == "regression" and n_outputs != 1:
-        raise ValueError(f"there are {n_outputs} outputs of a regressor")
     rounds = _whole("rounds", given["rounds"], 0)
-    together = n_outputs == 1 or learner.multi_output
+    shares = learner.multi_output and model._task == "classification"
+    together = n_outputs == 1 or shares
     outputs = n_outputs if together else 1
     mends = given["last_mends"]
     if not isinstance(mends, list) or len(mends) != (1 if together else n_outputs):
@@ -303,7 +304,8 @@ def _read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup
     return engines[0] if together else EngineGroup.restored(engines)
 
 
-def _write_first(first: FirstRows | None, arrays: Arrays) -> dict[str, Any] | None:
+def write_first(first: FirstRows | None, arrays: Arrays) -> dict[str, Any] | None:
+    """Return JSON that stands for the first rows, and put their numbers among the arrays."""
     if first is None:
         return None
     rows = first.rows
@@ -323,7 +325,8 @@ def _write_first(first: FirstRows | None, arrays: Arrays) -> dict[str, Any] | No
     }
 
 
-def _read_first(given: Any, model: Any, arrays: Arrays) -> FirstRows | None:
+def read_first(given: Any, model: Any, arrays: Arrays) -> FirstRows | None:
+    """Return the first rows that JSON and arrays stand for; `model` is what has them."""
     if given is None:
         return None
     _keys("the first rows", given, {"seed", "metric", "scaling", "rows", "sparse", "done"})
@@ -411,8 +414,8 @@ _ATTRIBUTES = {
     "_labels": _Attribute(_write_labels, _read_labels),
     "n_features_in_": _Attribute(lambda n, arrays: int(n), _read_width),
     "feature_names_in_": _Attribute(lambda names, arrays: list(map(str, names)), _read_names),
-    "engine_": _Attribute(_write_engine, _read_engine),
-    "_first_rows": _Attribute(_write_first, _read_first),
+    "engine_": _Attribute(write_engine, read_engine),
+    "_first_rows": _Attribute(write_first, read_first),
     "_class_counts": _Attribute(  # of now: it is settled
         lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
     ),

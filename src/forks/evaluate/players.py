@@ -324,8 +324,9 @@ class PartialFitPlayer(Player):
 def _classifies(name: str, model: Any) -> bool:
     """Return whether the model is a classifier; without scikit-learn's tags, one with scores is."""
     if not hasattr(model, "partial_fit") or not hasattr(model, "predict"):
+        hint = "; give several models as a dict, by name" if isinstance(model, list | tuple) else ""
         raise ValueError(
-            f"models: {name} must have partial_fit and predict, got {type(model).__name__}"
+            f"models: {name} must have partial_fit and predict, got {type(model).__name__}{hint}"
         )
     with suppress(AttributeError):
         return bool(get_tags(model).estimator_type == "classifier")

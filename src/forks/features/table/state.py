@@ -29,31 +29,39 @@ def layout_to_state(layout: Layout) -> tuple[dict[str, Any], Arrays]:
     for number, column in enumerate(layout.columns):
         name, part = column.name, {}
         if name in layout.categories:
-            category = layout.categories[name]
-            part["category"] = {
-                "values": list(category.values),
-                "first_shared": category.first_shared,
-                "n_indicators": category.n_indicators,
-                "table": category.table is not None,
-            }
-            if category.table is not None:
-                for field, array in category.table._asdict().items():
-                    arrays[f"{number}/{field}"] = array.copy()
+            part["category"] = category_to_state(layout.categories[name], number, arrays)
         elif name in layout.times:
-            time = layout.times[name]
-            part["time"] = {"origin": time.origin, "hours": time.hours, "last": time.last}
+            part["time"] = time_to_state(layout.times[name])
         elif name in layout.texts:
             part["text"] = {"width": layout.texts[name].width}
         elif name in layout.numbers:
             part["number"] = {}
         columns.append({**column._asdict(), **part, "gaps": name in layout.own_gaps})
-    targets = layout.targets
-    state = {
-        "columns": columns,
-        "targets": {"task": targets.task, "n": targets.n, "classes": list(targets.classes)},
-        "names": list(layout.names),
+    targets = targets_to_state(layout.targets)
+    return {"columns": columns, "targets": targets, "names": list(layout.names)}, arrays
+
+
+def category_to_state(category: Category, number: int, arrays: Arrays) -> dict[str, Any]:
+    """Return JSON that stands for a category, and put its table among the arrays."""
+    if category.table is not None:
+        for field, array in category.table._asdict().items():
+            arrays[f"{number}/{field}"] = array.copy()
+    return {
+        "values": list(category.values),
+        "first_shared": category.first_shared,
+        "n_indicators": category.n_indicators,
+        "table": category.table is not None,
     }
-    return state, arrays
+
+
+def time_to_state(time: Time) -> dict[str, Any]:
+    """Return JSON that stands for a time."""
+    return {"origin": time.origin, "hours": time.hours, "last": time.last}
+
+
+def targets_to_state(targets: Targets) -> dict[str, Any]:
+    """Return JSON that stands for targets."""
+    return {"task": targets.task, "n": targets.n, "classes": list(targets.classes)}
 
 
 def layout_from_state(known: Any, arrays: Arrays) -> Layout:
@@ -68,7 +76,7 @@ def layout_from_state(known: Any, arrays: Arrays) -> Layout:
 
 
 def _layout(known: Any, arrays: Arrays) -> Layout:
-    targets = _targets(**known["targets"])
+    targets = targets_from_state(**known["targets"])
     columns: list[Column] = []
     numbers: list[str] = []
     gaps: list[str] = []
@@ -80,10 +88,10 @@ def _layout(known: Any, arrays: Arrays) -> Layout:
         columns.append(column)
         gaps += [name] if given["gaps"] else []
         if "category" in given:
-            made: Any = _category(name, number, targets.n, arrays, **given["category"])
+            made: Any = category_from_state(name, number, targets.n, arrays, **given["category"])
             parts["category"][name] = made
         elif "time" in given:
-            parts["time"][name] = _time(name, **given["time"])
+            parts["time"][name] = time_from_state(name, **given["time"])
         elif "text" in given:
             width = given["text"]["width"]
             _check(_is_count(width, 1, 2**24), "text")
@@ -100,19 +108,21 @@ def _layout(known: Any, arrays: Arrays) -> Layout:
     return Layout(columns, numbers, gaps, averages, *encoders, targets, names)
 
 
-def _targets(task: Any, n: Any, classes: Any) -> Targets:
+def targets_from_state(task: Any, n: Any, classes: Any) -> Targets:
+    """Return the targets that JSON stands for."""
     right = task in ("classification", "regression") and _is_count(n, 1, MOST_CLASSES)
     _check(right and all(type(label) is str for label in classes) and len(classes) <= n, "targets")
     return Targets(task, n, list(classes))
 
 
-def _time(name: str, origin: Any, hours: Any, last: Any) -> Time:
+def time_from_state(name: str, origin: Any, hours: Any, last: Any) -> Time:
+    """Return the time that JSON stands for."""
     finite = all(isinstance(x, int | float) and math.isfinite(x) for x in (origin, last))
     _check(finite and type(hours) is bool, "time")
     return Time(name, float(origin), hours, float(last))
 
 
-def _category(
+def category_from_state(
     name: str,
     number: int,
     n_targets: int,
@@ -122,6 +132,7 @@ def _category(
     n_indicators: Any,
     table: Any,
 ) -> Category:
+    """Return the category that JSON and arrays stand for."""
     right = (
         isinstance(values, list)
         and all(type(value) is str for value in values)
