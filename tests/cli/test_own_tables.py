@@ -303,6 +303,22 @@ def test_weights_of_rows(tmp_path):
     assert read(saved).note["input"]["weights"] == "w"
 
 
+def test_a_stream_of_one_class(tmp_path):
+    path, saved, out = tmp_path / "t.csv", tmp_path / "m", tmp_path / "o.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},on\n" for i in range(50)))
+    result = checked("run", path, "--effort", "fast", "--save", saved, "--predictions", out)
+    assert "label y: classification (1 class: on)" in result.stderr
+    for lines in (
+        lines_of(out),
+        [*csv.reader(checked("predict", saved, path).stdout.splitlines())],
+    ):
+        assert lines[0] == ["row", "prediction", "score_on", "probability_on", "label"]
+        assert {len(line) for line in lines} == {5}
+    path.write_text("a,y\n1,off\n2,on\n")
+    checked("run", path, "--model", saved, "--save", saved)
+    assert forks.load(saved).classes_.tolist() == ["off", "on"]
+
+
 def test_labels_that_are_hardly_classes_are_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,name\n" + "".join(f"{i % 7},n{i}\n" for i in range(100)))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forks.streams.files import open_text
-from forks.streams.formats._cells import RowReader
+from forks.streams.formats.cells import RowReader
 from forks.streams.words import NO_WORDS, Words
 
 

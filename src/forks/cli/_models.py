@@ -28,18 +28,20 @@ def guess_task(y: np.ndarray) -> tuple[str, str]:
     values = np.unique(y)
     n = len(values)
     if y.dtype.kind not in "biuf":
-        return "classification", f"{n:,} classes: {_some(values)}"
+        return "classification", _classes(values)
     few = n <= _MOST_CLASSES and (n <= 2 or n * _OFTEN <= len(y))
     if few and np.all(values == np.round(values)):
-        return "classification", f"{n:,} classes: {_some(values)}"
+        return "classification", _classes(values)
     return "regression", f"{n:,} different numbers in {len(y):,} rows"
 
 
-def _some(values: np.ndarray) -> str:
+def _classes(values: np.ndarray) -> str:
+    """Return how many classes there are, and some of them."""
     from forks.evaluate.predictions import plain
 
     shown = [plain(value) for value in values[:_SHOWN]]
-    return ", ".join([*shown, "..."] if len(values) > _SHOWN else shown)
+    named = ", ".join([*shown, "..."] if len(values) > _SHOWN else shown)
+    return f"{len(values):,} class{'' if len(values) == 1 else 'es'}: {named}"
 
 
 def check_labels(file: Any, y: np.ndarray, task: str, told: bool) -> None:

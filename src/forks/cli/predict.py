@@ -156,4 +156,6 @@ def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) ->
         return Predictions(model.predict(X), y=y, effects=moved)
     scores = model.decision_function(X)
     probabilities = probabilities_of(model.learner_, scores)
+    if probabilities is not None and len(model.classes_) == 1:
+        probabilities = np.ones((len(scores), 1))
     return Predictions(model.labels_of(scores), scores, probabilities, y, moved)

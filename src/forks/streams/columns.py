@@ -9,7 +9,7 @@ import numpy as np
 
 from forks.streams.files import as_number
 from forks.streams.formats import Categories
-from forks.streams.formats._cells import Cells, Numbers
+from forks.streams.formats.cells import Cells, Numbers
 from forks.streams.words import Words
 
 

@@ -19,7 +19,7 @@ from forks.streams.columns import ArrayColumn, Column, RawTable
 from forks.streams.dialects import Dialect
 from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
 from forks.streams.formats import FORMATS, Format
-from forks.streams.formats._cells import Numbers
+from forks.streams.formats.cells import Numbers
 from forks.streams.formats.libsvm import find_shape
 from forks.streams.opening import Opened, check_undelimited, open_table, whose_format
 from forks.streams.words import Words

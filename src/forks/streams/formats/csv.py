@@ -19,8 +19,8 @@ from forks.streams.files import (
     open_text,
     place,
 )
-from forks.streams.formats._cells import Cells, Numbers, RowReader
 from forks.streams.formats._format import Format
+from forks.streams.formats.cells import Cells, Numbers, RowReader
 
 
 def read_csv(
