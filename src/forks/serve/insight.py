@@ -46,9 +46,8 @@ def _has(model: TableModel, needed: str) -> bool:
 
 def _names(model: TableModel) -> list[str] | None:
     if model.encoder is not None:
-        known = model.encoder.get_feature_names_out()
-    else:
-        known = getattr(model.estimator, "feature_names_in_", None)
+        return [str(name) for name in model.encoder.get_feature_names_out()]
+    known = getattr(model.estimator, "feature_names_in_", None)
     return None if known is None else [str(name) for name in known]
 
 
