@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+from forks.engine import one_thread
 from forks.estimators.insight import events_of, relevance_of, weights_of
 from forks.serve.keeper import Keeper
 from forks.serve.table_model import TableModel
@@ -11,13 +12,14 @@ from forks.serve.table_model import TableModel
 def relevance(keeper: Keeper) -> dict[str, float]:
     """Return the relevance of the features by their names; none as long as it is not known.
 
-    It takes a while, so it is found out from a copy: nobody waits for it.
+    It takes a while, so it is found out from a copy, with one thread: nobody waits for it.
     """
     with keeper.turns.reading():
         if not _has(keeper.model, "feature_relevance"):
             return {}
         engine, names = copy.copy(keeper.model.estimator.engine_), _names(keeper.model)
-    values = relevance_of(engine)
+    with one_thread():
+        values = relevance_of(engine)
     if values is None:
         return {}
     return dict(zip(names or _numbered(len(values)), values.tolist(), strict=True))
