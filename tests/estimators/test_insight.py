@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectFromModel
 from forks import LabelRunsWarning, OnlineKernelClassifier, OnlineKernelRegressor, load
 from forks.engine import EngineGroup
 from forks.estimators.explaining import strongest
-from forks.estimators.insight import events_of, relevance_of
+from forks.estimators.insight import events_of, relevance_of, weights_of
 from forks.kernels import Linear
 from forks.learners import KOGD
 from forks.losses import SquaredError
@@ -72,6 +72,20 @@ def test_events_are_data(two):
     assert all("name" not in event["relevance"] for event in started)
 
 
+@pytest.mark.parametrize("name", ["two", "three", "numbers"])
+def test_experts_have_weights(name, request):
+    model = request.getfixturevalue(name)
+    weights = model.expert_weights_
+    assert weights.shape == (model.learner_.experts + 2,)
+    assert weights.min() >= 0.0
+    assert weights.sum() == pytest.approx(1.0)
+    leads = [event["expert"] for event in model.events_ if event["event"] == "lead"]
+    assert np.argmax(weights) == leads[-1] or weights.max() < 0.5
+    kept = weights.copy()
+    weights[:] = 0.0  # a copy: the model is as it was
+    np.testing.assert_array_equal(model.expert_weights_, kept)
+
+
 def test_events_have_the_names_of_features(two):
     named = OnlineKernelClassifier().partial_fit(pd.DataFrame(X, columns=NAMES), Y)
     for ours, plain in zip(named.events_, two.events_, strict=True):
@@ -86,12 +100,15 @@ def test_saved_models_know_all_of_it(two, numbers, tmp_path):
         for again in (load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
             np.testing.assert_array_equal(again.feature_relevance_, model.feature_relevance_)
             assert again.events_ == model.events_
+            np.testing.assert_array_equal(again.expert_weights_, model.expert_weights_)
     np.testing.assert_array_equal(
         load(tmp_path / "m").predict(X, 0.8)[1], numbers.predict(X, 0.8)[1]
     )
 
 
-@pytest.mark.parametrize("attribute", ["feature_relevance_", "feature_importances_", "events_"])
+@pytest.mark.parametrize(
+    "attribute", ["feature_relevance_", "feature_importances_", "events_", "expert_weights_"]
+)
 def test_other_learners_have_none(attribute):
     for model in (OnlineKernelClassifier(effort="fast"), OnlineKernelClassifier(KOGD())):
         with pytest.raises(NotFittedError):
@@ -99,7 +116,7 @@ def test_other_learners_have_none(attribute):
         model.partial_fit(X[:50], Y[:50])
         assert not hasattr(model, attribute)
     young = OnlineKernelRegressor().partial_fit(X[:3], TARGETS[:3])
-    assert hasattr(young, attribute) == (attribute == "events_")
+    assert hasattr(young, attribute) == (attribute in ("events_", "expert_weights_"))
 
 
 def test_a_group_of_engines_has_the_mean_relevance(two, numbers):
@@ -107,6 +124,8 @@ def test_a_group_of_engines_has_the_mean_relevance(two, numbers):
     group = EngineGroup.restored([two.engine_, numbers.engine_])
     mean = (two.feature_relevance_ + numbers.feature_relevance_) / 2.0
     np.testing.assert_allclose(relevance_of(group), mean)
+    mean = (two.expert_weights_ + numbers.expert_weights_) / 2.0
+    np.testing.assert_allclose(weights_of(group), mean)
     events = events_of(group, NAMES)
     assert [event["round"] for event in events] == sorted(event["round"] for event in events)
     counts = [sum(event["output"] == o for event in events) for o in (0, 1)]

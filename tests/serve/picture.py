@@ -79,7 +79,7 @@ def draw(chromium, feed, theme):
     feed.go_on(3.0)
     path = FOLDER / f"serve-{theme}.png"
     box = page.locator("#latency").bounding_box()  # what is below needs no picture
-    size = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 14}
+    size = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + 6}
     page.screenshot(path=path, full_page=True, clip=size)
     print(path, file=sys.stderr)
 

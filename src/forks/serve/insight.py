@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+from forks.engine import one_thread
 from forks.estimators.insight import events_of, relevance_of, weights_of
 from forks.serve.keeper import Keeper
 from forks.serve.table_model import TableModel
@@ -11,13 +12,14 @@ from forks.serve.table_model import TableModel
 def relevance(keeper: Keeper) -> dict[str, float]:
     """Return the relevance of the features by their names; none as long as it is not known.
 
-    It takes a while, so it is found out from a copy: nobody waits for it.
+    It takes a while, so it is found out from a copy, with one thread: nobody waits for it.
     """
     with keeper.turns.reading():
         if not _has(keeper.model, "feature_relevance"):
             return {}
         engine, names = copy.copy(keeper.model.estimator.engine_), _names(keeper.model)
-    values = relevance_of(engine)
+    with one_thread():
+        values = relevance_of(engine)
     if values is None:
         return {}
     return dict(zip(names or _numbered(len(values)), values.tolist(), strict=True))
@@ -47,9 +49,8 @@ def _has(model: TableModel, needed: str) -> bool:
 def _names(model: TableModel) -> list[str] | None:
     known: Any
     if model.encoder is not None:
-        known = model.encoder.get_feature_names_out()
-    else:
-        known = getattr(model.estimator, "feature_names_in_", None)
+        return [str(name) for name in model.encoder.get_feature_names_out()]
+    known = getattr(model.estimator, "feature_names_in_", None)
     return None if known is None else [str(name) for name in known]
 
 

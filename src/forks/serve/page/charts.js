@@ -167,7 +167,7 @@ export class Chart {
       const item = element("li", this.legend);
       const swatch = element("span", item, { class: each.dash ? "swatch dashed" : "swatch", "aria-hidden": "true" });
       swatch.style.setProperty("--ink", inkOf(each.ink));
-      element("span", item, { class: "label" }, each.label);
+      element("span", item, { class: "label", title: each.label }, each.label);
       return element("span", item, { class: "value" });
     });
   }

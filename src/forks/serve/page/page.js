@@ -75,7 +75,8 @@ function marks() {
     ink: event.event === "alarm" ? "bad" : event.event === "lead" ? "accent" : "mark",
     strong: event.event === "alarm" || event.event === "lead",
   }));
-  return found.filter((mark) => mark.time !== null);
+  const seen = found.filter((mark) => mark.time !== null);
+  return seen.sort((one, other) => Number(one.ink === "bad") - Number(other.ink === "bad")); // on top
 }
 
 function draw() {

@@ -3,6 +3,7 @@
 import { FATES, bytes, clock, count, duration, eventWords, measure, milliseconds, plural, rate } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
+let shownEvents = "";
 
 function made(tag, text = "", name = "") {
   const node = document.createElement(tag);
@@ -93,20 +94,26 @@ export function showTiles(state) {
   }
 }
 
-/** The list of events, the latest first. */
+/** The list of events, the latest first; left alone as long as nothing is new. */
 export function showEvents(events, timeOf) {
-  const items = [...events].reverse().map((event) => {
-    const { title, detail } = eventWords(event);
-    const item = made("li", "", `event ${event.event}`);
+  const told = [...events].reverse().map((event) => {
     const time = timeOf(event.round);
     const when = `row ${count(event.round)}${time === null ? "" : ` · ${clock(time)}`}`;
-    item.append(made("span", when, "quiet when"), made("strong", title));
-    if (detail) item.append(made("span", detail, "quiet"));
-    return item;
+    return { kind: event.event, when, ...eventWords(event) };
   });
-  $("no-events").hidden = items.length > 0;
-  $("events-box").hidden = items.length === 0;
-  $("events").replaceChildren(...items);
+  const text = JSON.stringify(told);
+  if (text === shownEvents) return;
+  shownEvents = text;
+  $("no-events").hidden = told.length > 0;
+  $("events-box").hidden = told.length === 0;
+  $("events").replaceChildren(...told.map(eventItem));
+}
+
+function eventItem({ kind, when, title, detail }) {
+  const item = made("li", "", `event ${kind}`);
+  item.append(made("span", when, "quiet when"), made("strong", title));
+  if (detail) item.append(made("span", detail, "quiet"));
+  return item;
 }
 
 function showPairs(list, pairs) {
