@@ -193,7 +193,7 @@ def _learn(options: Options, show: Any) -> tuple[Any, list[str]]:
             finished = learn(
                 model,
                 ((rows.X, _labels_of(file, rows)) for rows in chain([first], chunks)),
-                classes=_classes(options.classes, task, model, y),
+                classes=_classes(options.classes, task, y),
                 on_record=show,
                 note=_described(options),
                 **part_of(options, Keeping),
@@ -222,8 +222,8 @@ def _labels_of(file: Any, rows: Any) -> Any:
     return rows.y
 
 
-def _classes(given: str | None, task: str, model: Any, y: Any) -> Any:
-    """Return the classes: those given, those that the model knows, or those of the first labels."""
+def _classes(given: str | None, task: str, y: Any) -> Any:
+    """Return the classes that were given; without them, others may come at any time."""
     import numpy as np
 
     if task == Task.REGRESSION:
@@ -231,7 +231,7 @@ def _classes(given: str | None, task: str, model: Any, y: Any) -> Any:
             raise ValueError("--classes is for classification")
         return None
     if not given:
-        return model.classes_ if hasattr(model, "classes_") else np.unique(y)
+        return None
     labels = given.split(",")
     if y.dtype.kind not in "biuf":
         return np.unique(labels)
