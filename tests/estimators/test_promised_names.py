@@ -233,7 +233,13 @@ def test_settings_of_a_name():
 def test_the_face_over_any_learner(face):
     assert face(learner=KOGD(), random_state=0).get_params()["learner"] == KOGD()
     own = ["class_weight"] if face is OnlineKernelClassifier else []
-    assert list(inspect.signature(face).parameters) == ["learner", "effort", *own, "random_state"]
+    assert list(inspect.signature(face).parameters) == [
+        "learner",
+        "effort",
+        *own,
+        "random_state",
+        "verbose",
+    ]
     assert face().learner == "adaptive"
 
 

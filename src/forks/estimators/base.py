@@ -1,7 +1,6 @@
 """What all estimators share: they check rows, and learn and predict with one engine."""
 
 import copy
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -25,12 +24,11 @@ from forks.estimators.inputs import (
 )
 from forks.estimators.insight import Insight
 from forks.estimators.order import random_order
+from forks.estimators.telling import learn_and_tell, tell_of_compiling
 from forks.estimators.warning import MendWarning, warn_caller
 from forks.features.means import Means
 
 Answer = TypeVar("Answer")
-
-logger = logging.getLogger("forks")
 
 
 class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
@@ -50,6 +48,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         "_gaps",
     )
     random_state: Any
+    verbose: bool
 
     def _configured(self) -> Configured:
         """Return the learner, and what of it is set from the first rows."""
@@ -217,7 +216,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
         numeric = self._task == "regression"  # of one target, or of several
-        kind = {"y_numeric": numeric, "multi_output": numeric and np.ndim(y) == 2}
+        kind = {"y_numeric": numeric, "multi_output": numeric and np.asarray(y).ndim == 2}
         X, y = validate_data(self, X, y, reset=first, **kind, **FORM)
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
@@ -270,10 +269,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         return weights
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
-        if logger.isEnabledFor(logging.INFO) and not self.engine_.compiled:
-            logger.info("compiling for %s, once per machine", self.engine_.rule)
+        tell_of_compiling(self.engine_, self.verbose)
         with self.engine_.lock.alone:  # no prediction between new rows and what is set from them
             self.engine_.enter()
+            if self.verbose:
+                return learn_and_tell(self._learn_rows, X, targets, weights)
             return self._learn_rows(X, targets, weights)
 
     def _score_and_learn(

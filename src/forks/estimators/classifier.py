@@ -292,6 +292,8 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     random_state : int, RandomState or None
         Seeds the learner's draws, and the order of rows in `fit`: one seed, one result, bit for
         bit. The adaptive learner draws nothing, and None stands for one fixed order.
+    verbose : bool
+        Whether it is told on stderr that something is compiled, and how far a long call is.
 
     Attributes
     ----------
@@ -344,6 +346,7 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
 
     class_weight: Any = None
     random_state: Any = None
+    verbose: bool = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -377,6 +380,8 @@ class FORKSClassifier(ForksParameters, OnlineClassifier):
     random_state : int, RandomState or None
         Seeds the sketch, the choice of landmarks and the order of rows in `fit`: one seed, one
         result, bit for bit.
+    verbose : bool
+        See `OnlineKernelClassifier`.
 
     Attributes
     ----------
@@ -397,3 +402,4 @@ class FORKSClassifier(ForksParameters, OnlineClassifier):
     loss: Any = "squared_hinge"
     class_weight: Any = None
     random_state: Any = None
+    verbose: bool = False

@@ -154,6 +154,8 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
         As for `OnlineKernelClassifier`.
     random_state : int, RandomState or None
         As for `OnlineKernelClassifier`.
+    verbose : bool
+        As for `OnlineKernelClassifier`.
 
     Attributes
     ----------
@@ -175,6 +177,7 @@ class OnlineKernelRegressor(AnyLearner, OnlineRegressor):
     """
 
     random_state: Any = None
+    verbose: bool = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -195,6 +198,8 @@ class FORKSRegressor(ForksParameters, OnlineRegressor):
     random_state : int, RandomState or None
         Seeds the sketch, the choice of landmarks and the order of rows in `fit`: one seed, one
         result, bit for bit.
+    verbose : bool
+        See `OnlineKernelClassifier`.
 
     Attributes
     ----------
@@ -204,3 +209,4 @@ class FORKSRegressor(ForksParameters, OnlineRegressor):
 
     loss: Any = "squared_error"
     random_state: Any = None
+    verbose: bool = False

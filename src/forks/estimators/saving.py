@@ -150,6 +150,8 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     if not isinstance(name, str) or name not in _ESTIMATORS:
         raise ValueError(f"there is no estimator {name!r}")
     model, parameters = _ESTIMATORS[name](), header["parameters"]
+    if isinstance(parameters, dict):
+        parameters = {"verbose": False, **parameters}  # files of before do not have it
     _keys("the parameters", parameters, set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value) for key, value in parameters.items()})
     notes = {key.removeprefix(_NOTE): arrays.pop(key) for key in [*arrays] if key[:5] == _NOTE}
