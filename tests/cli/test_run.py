@@ -236,6 +236,11 @@ def test_bad_files_are_one_line_and_status_2(tmp_path):
     fault = refused("run", path, "--chunk", 2)
     assert "t.csv, row 4, column 'a': 'x' is not a number (--na 'x' takes it for missing)" in fault
     checked("run", path, "--chunk", 2, "--na", "x", "--learner", "RBP")
+    columns = {"a": [1, 2, 3, 4], "y": [0, 1, 0, 2]}
+    write_table(path, columns)
+    told = ("--classes", "0,1")
+    assert "t.csv, row 4: the label 2 is not among" in refused("run", path, "--chunk", 2, *told)
+    checked("run", path, "--chunk", 2)
     write_table(path, {"a": [1, 2], "y": ["", "NA"]})
     assert "not one of the first rows has a label" in refused("run", path)
     path.write_text("a,y\n")

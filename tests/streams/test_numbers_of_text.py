@@ -71,8 +71,10 @@ def test_words_of_missing_cells(tmp_path):
     assert found.missing.tolist() == [True] * 12 + [False]
     assert np.isnan(found.values[:-1]).all()
     assert not len(found.faults)
-    found = numbers(tmp_path, ["-999", "NA", "missing", "1"], Words(["-999", "missing"]))
-    assert found.missing.tolist() == [False, True, True, False]  # a number stays one here
+    texts = ["-999", "NA", "missing", "1", "-999.0"]
+    found = numbers(tmp_path, texts, Words(["-999", "missing"]))
+    assert found.missing.tolist() == [True, True, True, False, True]
+    assert np.isnan(found.values).tolist() == found.missing.tolist()
     assert numbers(tmp_path, ["NA"]).faults.tolist() == [0]
 
 

@@ -68,6 +68,24 @@ def test_a_word_that_comes_late_is_named_with_advice(tmp_path):
     assert np.isnan(table["a"][3])
 
 
+def test_numbers_may_stand_for_missing_values(tmp_path):
+    text = "a,k,y\n-999,x,0\n1,-999,1\n"
+    _, table, y = read(write(tmp_path, text), na=("-999",))
+    np.testing.assert_array_equal(table["a"], [np.nan, 1.0])
+    assert table["k"].tolist() == ["x", None]
+    lines = '{"a": -999, "y": 0}\n{"a": 1, "y": -999}\n'
+    _, table, y = read(write(tmp_path, lines, "t.jsonl"), na=("-999",))
+    np.testing.assert_array_equal(table["a"], [np.nan, 1.0])
+    np.testing.assert_array_equal(y, [0.0, np.nan])
+
+
+def test_wide_tables_come_in_smaller_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("forks.streams.formats.cells._MOST_CELLS", 12)
+    path = write(tmp_path, "a,b,c,y\n" + "1,2,3,4\n" * 10)
+    with InputFile(path) as file:
+        assert [chunk.X.shape[0] for chunk in file.chunks()] == [3, 3, 3, 1]
+
+
 def test_labels_may_be_missing(tmp_path):
     _, _, y = read(write(tmp_path, "a,y\n1,NA\n2,0.5\n3,\n"))
     np.testing.assert_array_equal(y, [np.nan, 0.5, np.nan])

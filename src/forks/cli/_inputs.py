@@ -79,11 +79,19 @@ def shuffled(file: Any, seed: int) -> Iterator[Any]:
     else:
         whole: Any = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else None
         X = (np.concatenate(parts) if whole is None else whole)[order]
-    y, weights = (
-        None if chunks[0][i] is None else np.concatenate([chunk[i] for chunk in chunks])[order]
-        for i in (1, 2)
-    )
-    yield Labelled(X, y, weights)
+    y: Any = None
+    if chunks[0].y is not None:
+        y = np.concatenate([chunk.y for chunk in chunks])[order]
+    yield Labelled(X, y, _joined_weights(chunks, order))
+
+
+def _joined_weights(chunks: Any, order: Any) -> Any:
+    import numpy as np
+
+    if all(chunk.weights is None for chunk in chunks):
+        return None
+    each = [np.ones(c.X.shape[0]) if c.weights is None else c.weights for c in chunks]
+    return np.concatenate(each)[order]
 
 
 def names_of_features(encoder: Any, known: Any, n: int) -> list[str]:

@@ -272,8 +272,8 @@ def engine_with_classes(
         kept = [None if source == NEW else old[source] for source in sources]
         fresh = Engine(learner, engine.n_features, 1, np.random.default_rng(engine.rounds))
         if n_outputs == 1:  # one class so far
-            first_stays = sources[0] != NEW and isinstance(engine, Engine)
-            made = _going_on(engine, (engine if first_stays else fresh).memory)  # type: ignore
+            goes_on = engine if isinstance(engine, Engine) and sources[0] != NEW else fresh
+            made = _going_on(engine, goes_on.memory)
         else:
             made = EngineGroup.restored(
                 [_going_on(engine, fresh.memory) if e is None else copy.copy(e) for e in kept]

@@ -1,8 +1,10 @@
 """Streams of rows: from files of any length, from memory, and generated.
 
-`readers` chooses the format of a file, `formats` has a file for each, `files` what they share.
-`tables` turns files into the rows that the command line learns. `synthetic` and
-`changes` generate streams.
+`readers` chooses the format of a file, `formats` has a file for each, `files` and `encodings` what
+they share. `tables` turns files into the raw columns, or rows, that the command line learns:
+`opening` finds their format, `dialects` how a text table is written, `words` are those of missing
+values, `columns` what a column is read as. `hashed` reads tables for models of earlier versions.
+`synthetic` and `changes` generate streams.
 """
 
 from forks.streams.changes import CHANGING, changing

@@ -52,8 +52,8 @@ class ArrayColumn:
         array = self.array
         if array.dtype.kind in "biuf":
             values = array.astype(np.float64)
-            missing = np.isnan(values)
-            return Numbers(values, missing, np.flatnonzero(np.isinf(values)))
+            values[words.among(values)] = math.nan
+            return Numbers(values, np.isnan(values), np.flatnonzero(np.isinf(values)))
         if array.dtype.kind in "Mm":
             gaps = np.isnat(array)
             return Numbers(np.full(len(array), math.nan), gaps, np.flatnonzero(~gaps))

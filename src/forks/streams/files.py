@@ -147,8 +147,9 @@ class TextFile:
         found: dict[int, str] = {}
         deadline: float | None = None
         while len(found) < n:
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not (self._lines or self._fill(wait)):
+            wait = None if deadline is None else deadline - time.monotonic()
+            late = self.live and wait is not None and wait <= 0.0
+            if not self._lines and (late or not self._fill(wait)):
                 break
             while self._lines and len(found) < n:
                 text = self._lines.popleft().decode()

@@ -309,8 +309,8 @@ class InputFile:
         if len(found.faults):
             row = int(found.faults[0])
             text = column.shown(row)
-            advice = f" (na={text!r} takes it for missing)" if known.numeric else ""
-            raise opened.fault(self.name, row, known.name, f"{text!r} is not a number{advice}")
+            fault = f"{text!r} is not a number (na={text!r} takes it for missing)"
+            raise opened.fault(self.name, row, known.name, fault)
         return found.values
 
     def _labels(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:

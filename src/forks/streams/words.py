@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from forks.engine import Vector
 from forks.features.table import MISSING_WORDS
+from forks.streams.files import as_number
 
 _SPELLINGS = (str.lower, str.upper, str.capitalize)
 _MORE = ("NaN", "NaT")
@@ -29,9 +31,15 @@ class Words:
         raw = [word.encode() for word in known if word]
         self.data = np.frombuffer(b"".join(raw) or b" ", np.uint8)  # for compiled code
         self.stops = np.cumsum([len(word) for word in raw], dtype=np.int64)
+        numbers = [as_number(word) for word in self.told]
+        self.numbers = np.array([value for value in numbers if value == value])  # such as -999
 
     def __contains__(self, text: str) -> bool:
         return text in self.told or text.lower() in self.usual
+
+    def among(self, values: Vector) -> np.ndarray:
+        """Return which numbers stand for missing values."""
+        return np.isin(values, self.numbers) if len(self.numbers) else np.zeros(len(values), bool)
 
     def but(self, more: Iterable[str]) -> "Words":
         """Return these words and some more."""

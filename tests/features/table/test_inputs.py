@@ -201,3 +201,9 @@ def test_in_a_pipeline():
     assert clone(model).set_params(tableencoder__hash_bits=4)
     out = TableEncoder().set_output(transform="pandas").fit_transform(table, y)
     assert list(out.columns) == list(model[0].get_feature_names_out())
+
+
+def test_durations_are_seconds():
+    table = {"d": np.array([60, 90, "NaT"], dtype="timedelta64[s]")}
+    encoder = TableEncoder()
+    np.testing.assert_array_equal(encoder.fit_transform(table)[:, 0], [60, 90, 75])

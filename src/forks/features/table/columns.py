@@ -75,7 +75,9 @@ def _array(cells: Any) -> np.ndarray:
 
 
 def _plain(cells: np.ndarray) -> np.ndarray:
-    """Return a column of objects as numbers if that is what all of them are."""
+    """Return a column of objects as numbers if all of them are; durations as seconds."""
+    if cells.dtype.kind == "m":
+        return cells / np.timedelta64(1, "s")
     if cells.dtype.kind != "O" or len(cells) == 0 or type(cells[0]) is str:
         return cells
     kinds = {type(cell) for cell in cells.tolist()}

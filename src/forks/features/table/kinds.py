@@ -50,7 +50,7 @@ class Column(NamedTuple):
 
 def find_kind(name: str, cells: np.ndarray) -> Column:
     """Return what a column is taken for, by its first cells."""
-    if cells.dtype.kind in "Mm":
+    if cells.dtype.kind == "M":
         return Column(name, "time", "dates and times")
     if cells.dtype.kind in "biuf":
         return _of_numbers(name, cells.astype(np.float64))

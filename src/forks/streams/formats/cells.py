@@ -12,6 +12,7 @@ from forks.streams.files import BLOCK, PATIENCE, StreamError, TextFile, as_numbe
 from forks.streams.formats import _scan
 from forks.streams.words import NO_WORDS, Words
 
+_MOST_CELLS = 2**22  # at a time: each takes 17 bytes beside the text
 _SCAN, _PARSE, _CODE = (function.over() for function in (_scan.scan, _scan.parse, _scan.code))
 
 
@@ -85,6 +86,9 @@ class Cells:
                 values[row] = value = self._slowly(row, column)
                 if not math.isfinite(value):
                     faults.append(row)
+        if len(words.numbers):
+            missing |= words.among(values)
+            values[missing] = math.nan
         return Numbers(values, missing, np.array(faults, np.intp))
 
     def _slowly(self, row: int, column: int) -> float:
@@ -144,7 +148,12 @@ class RowReader:
         return Cells(self._data, starts, ends, quoted).row(0)
 
     def take(self, n: int) -> Cells | None:
-        """Return the next n rows; fewer at the end or if a pipe pauses, None if there are none."""
+        """Return the next n rows, None if there are none.
+
+        There are fewer at the end, if a pipe does not give so many within a second, or if rows
+        are wide: not more than four million cells.
+        """
+        n = min(n, max(1, _MOST_CELLS // self.n_fields))
         rows, status, fields = self._scan(n, self.n_fields)
         if rows is not None:  # a fault after them is met again by the next call
             starts, ends, quoted = rows
@@ -193,8 +202,8 @@ class RowReader:
                 break
             if n_rows and deadline is None:
                 deadline = time.monotonic() + PATIENCE
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not self._read(wait):
+            wait = None if deadline is None else deadline - time.monotonic()
+            if (wait is not None and wait <= 0.0 and self.file.live) or not self._read(wait):
                 break
         if status not in (_scan.FULL, _scan.MORE) and n_rows > 0:
             self.file.row += n_rows - before
