@@ -45,10 +45,18 @@ class Served:
         self.ask("POST", f"/v1/models/{model}/learn", {"rows": rows, "labels": labels})
 
     def state(self):
-        """Return what the page is told."""
-        with urllib.request.urlopen(self.address + "/v1/live?once=true", timeout=60) as answer:
-            lines = answer.read().decode().splitlines()
-        return json.loads(next(line for line in lines if line.startswith("data:"))[5:])
+        """Return what the page is told next, as soon as not too many follow."""
+        asked = self.address + "/v1/live?once=true"
+        end = time.monotonic() + 30.0
+        while True:
+            try:
+                with urllib.request.urlopen(asked, timeout=60) as answer:
+                    lines = answer.read().decode().splitlines()
+                return json.loads(next(line for line in lines if line.startswith("data:"))[5:])
+            except urllib.error.HTTPError as error:
+                if error.code != 429 or time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
 
     def stop(self):
         """End the service as systemd does; return how many seconds it took."""

@@ -267,6 +267,15 @@ def test_a_glance_that_fails_ends_nothing(context, monkeypatch):
     assert asyncio.run(follow()) >= 3
 
 
+def test_once_tells_what_is_so_now(service, context):
+    with TestClient(application(context)) as client:
+        for n in (150, 300):
+            teach(service, "one", n - 150, n)
+            told = client.get("/v1/live?once=true").text
+            assert told.count("event:") == 1
+            assert f'"rows":{n}' in told
+
+
 def test_so_many_may_follow_and_the_question_is_checked(context, monkeypatch):
     with TestClient(application(context)) as client:
         assert client.get("/v1/live?once=true&model=two").status_code == 200

@@ -1,5 +1,6 @@
 """The page, seen in a browser: it loads, follows the service, and shows names as mere text."""
 
+import http.client
 import itertools
 import json
 import re
@@ -300,6 +301,26 @@ def test_a_phone_needs_no_scrolling_to_the_side(opened, width):
         "innerWidth + 1).length"
     )
     assert outside == 0
+
+
+def test_streams_that_were_left_do_not_count(service):
+    def follow():
+        connection = http.client.HTTPConnection(service.address.removeprefix("http://"), timeout=20)
+        connection.request("GET", "/v1/live")
+        answer = connection.getresponse()
+        answer.read(20)
+        return connection, answer
+
+    held = [follow() for _ in range(101)]
+    assert held[-1][1].status == 429
+    for connection, answer in held:
+        answer.close()
+        connection.close()
+    service.state()  # which waits until they have ended
+    connection, answer = follow()
+    assert answer.status == 200
+    answer.close()
+    connection.close()
 
 
 def test_headings_and_labels_are_there_for_those_who_listen(opened):

@@ -3,5 +3,5 @@
 From the bottom: `tables`, `bodies` and `operations` read requests; `table_model` is the model;
 `journal`, `pending`, `applying` and `keeper` see to it that nothing acknowledged is lost; `worker`
 is the thread that learns; `service` has all models; `context`, the routes and `app` are the web
-application, `page` and `live` what it shows. It needs the extra `serve`.
+application; `insight`, `glances`, `live` and `page` are what it shows. It needs the extra `serve`.
 """

@@ -91,7 +91,7 @@ class Glances:
         told = {name: self._model(name) for name in list(self._context.service.workers)}
         rows = {name: each["rows"] for name, each in told.items()}
         then, learned = self._before or (now, rows)
-        seconds = max(now - then, 1e-3)
+        seconds = now - then if now > then else 1.0  # clocks may be put back
         self._before = now, rows
         for name, each in told.items():
             each["rows_per_second"] = (rows[name] - learned.get(name, rows[name])) / seconds

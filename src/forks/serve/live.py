@@ -72,19 +72,31 @@ class Live:
     async def messages(
         self, model: str | None, since: float, once: bool
     ) -> AsyncIterator[ServerSentEventMessage]:
-        """Yield what has been, then each glance."""
+        """Yield what has been, then each glance; or the next one alone."""
         self.open += 1
         try:
-            if not once:
-                yield _message("history", self.glances.history(model, since))
-            while not (self._ended or self._context.ending):
+            if once:
+                await self._look_again(time.time())
+                yield _message("state", self.glances.state(model))
+                return
+            yield _message("history", self.glances.history(model, since))
+            while not self._is_ending:
                 taken = self._taken
                 yield _message("state", self.glances.state(model))
-                if once:
-                    return
                 await taken.wait()
         finally:
             self.open -= 1
+
+    async def _look_again(self, now: float) -> None:
+        """Wait for a glance that is taken from now on: the next, or the one after that."""
+        for _ in range(2):
+            if self.glances.latest.get("time", 0.0) >= now or self._is_ending:
+                return
+            await self._taken.wait()
+
+    @property
+    def _is_ending(self) -> bool:
+        return self._ended or self._context.ending
 
 
 def _message(event: str, data: bytes) -> ServerSentEventMessage:
@@ -107,7 +119,7 @@ async def live(request: Request[Any, Any, Any]) -> ServerSentEvent:
     """Send the state of the service every second, with all of one model.
 
     First comes an event `history`, the points of the last ten minutes or of those `since` a moment;
-    then an event `state` each second, or one alone with `once=true`. Without the name of a `model`
+    then an event `state` each second; with `once=true` only the next. Without the name of a `model`
     it is the first.
     """
     context: Context = request.app.state.context

@@ -174,16 +174,13 @@ export class Chart {
 
   /** Write the values at the cursor, or the last ones, into the legend. */
   tell() {
-    const hovered = this.plot?.cursor.idx;
+    const hovered = this.plot?.cursor.idx ?? null;
     const at = hovered ?? this.data[0].length - 1;
-    const texts = this.raw.map((values) => this.options.text(valueAt(values, at, hovered === null || hovered === undefined)));
-    texts.forEach((text, i) => {
-      if (this.values[i]) this.values[i].textContent = text;
-    });
-    if (hovered === null || hovered === undefined) {
-      const told = this.series.map((each, i) => `${each.label} ${texts[i]}`).join(", ");
-      this.box.setAttribute("aria-label", `${this.options.title}: ${told}`);
-    }
+    const texts = this.raw.map((values) => this.options.text(valueAt(values, at, hovered === null)));
+    for (const [i, text] of texts.entries()) if (this.values[i]) this.values[i].textContent = text;
+    if (hovered !== null) return;
+    const told = this.series.map((each, i) => `${each.label} ${texts[i]}`).join(", ");
+    this.box.setAttribute("aria-label", `${this.options.title}: ${told}`);
   }
 
   /** Draw events: flags and lines for those that count, ticks at the foot for the others. */
@@ -266,9 +263,9 @@ function sameSeries(some, others) {
   return some.length === others.length && some.every((each, i) => each.label === others[i].label);
 }
 
-/** The value at a place; the last one that is known if `back`, or nothing is known there. */
-function valueAt(values, at, back) {
+/** The value at a place; or, if it `may` be older, one of those just before where there is none. */
+function valueAt(values, at, may) {
   let place = at;
-  while (back && place > 0 && values[place] === null && at - place < 3) place -= 1;
+  while (may && place > 0 && values[place] === null && at - place < 3) place -= 1;
   return values[place] ?? null;
 }

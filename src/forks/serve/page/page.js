@@ -4,7 +4,8 @@ import { Chart } from "./charts.js";
 import { follow, keepToken, token } from "./feed.js";
 import { showAbout, showDisk, showEvents, showFacts, showFates, showModels, showTiles } from "./parts.js";
 import { Track } from "./track.js";
-import { bytes, count, eventWords, expertNames, measure, milliseconds, millisecondsOnAxis, number, rate, share, shareOnAxis } from "./words.js";
+import { bytes, count, eventWords, expertNames, measure } from "./words.js";
+import { milliseconds, millisecondsOnAxis, number, rate, share, shareOnAxis } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const service = new Track();
@@ -15,14 +16,18 @@ let stop = () => {};
 let latest = null; // the last state
 let shown = null; // the model whose points there are
 
+const shares = { text: share, axis: shareOnAxis };
+const latencies = { decades: true, text: milliseconds, axis: millisecondsOnAxis };
+const counts = { whole: true, text: count, axis: number };
+const errors = { text: (x) => words().text(x), axis: (x) => words().axis(x) };
 const charts = Object.fromEntries(
   [
-    { id: "error", title: "Mistakes", wide: true, text: (x) => words().text(x), axis: (x) => words().axis(x) },
-    { id: "weights", title: "Weights of the experts", note: "for the next row", stacked: true, top: 1, text: share, axis: shareOnAxis },
-    { id: "relevance", title: "Relevance of features", note: "those that have mattered most", text: share, axis: shareOnAxis },
+    { id: "error", title: "Mistakes", wide: true, ...errors },
+    { id: "weights", title: "Weights of the experts", note: "for the next row", stacked: true, top: 1, ...shares },
+    { id: "relevance", title: "Relevance of features", note: "those that have mattered most", ...shares },
     { id: "speed", title: "Rows and requests", note: "a second", text: rate, axis: number },
-    { id: "latency", title: "Latency", note: "from a request to its answer", decades: true, text: milliseconds, axis: millisecondsOnAxis },
-    { id: "waiting", title: "Labels waiting", note: "for rows predicted under an id", whole: true, text: count, axis: number },
+    { id: "latency", title: "Latency", note: "from a request to its answer", ...latencies },
+    { id: "waiting", title: "Labels waiting", note: "for rows predicted under an id", ...counts },
     { id: "memory", title: "Memory", note: "of the service", text: bytes, axis: bytes },
   ].map((options) => [options.id, new Chart($("charts"), options)]),
 );
@@ -80,26 +85,34 @@ function marks() {
 }
 
 function draw() {
-  const { model } = latest;
   const [times, happened] = [points.times, marks()];
+  drawErrors(times, happened);
+  drawExperts(times, happened);
+  charts.waiting.show(times, [{ label: "labels", ink: "accent", values: points.values("waiting_labels") }]);
+  drawService(times);
+}
+
+function drawErrors(times, happened) {
   const { name, unit, last } = words();
   charts.error.name(name, `${unit}; marks are events`);
-  const errors = [
+  const lines = [
     { label: "now", ink: "accent", width: 2.25, values: points.values("now") },
     { label: "over all", ink: 1, values: points.values("all") },
     { label: last, ink: "quiet", dash: [5, 4], values: points.values("last_label_now") },
   ];
-  charts.error.show(times, errors.some(hasValues) ? errors : [], happened);
-  const names = expertNames(model.weights.length, model.task);
-  const weights = model.weights.length ? points.weights() : [];
-  const experts = weights.map((values, i) => ({ label: names[i], ink: inkOf(i, weights.length), values }));
-  const why = model.ready ? "The learner of this model is a single one." : "";
-  charts.weights.show(times, experts, happened, why);
-  const { names: features, values } = points.relevance();
-  const lines = features.map((label, i) => ({ label, ink: i, spans: true, values: values[i] }));
-  charts.relevance.show(times, lines, happened, why && !model.weights.length ? "The learner of this model does not tell." : "");
-  charts.waiting.show(times, [{ label: "labels", ink: "accent", values: points.values("waiting_labels") }]);
-  drawService(times);
+  charts.error.show(times, lines.some(hasValues) ? lines : [], happened);
+}
+
+function drawExperts(times, happened) {
+  const { ready, task, weights } = latest.model;
+  const isSingle = ready && !weights.length;
+  const names = expertNames(weights.length, task);
+  const values = weights.length ? points.weights() : [];
+  const experts = values.map((each, i) => ({ label: names[i], ink: inkOf(i, values.length), values: each }));
+  charts.weights.show(times, experts, happened, isSingle ? "The learner of this model is a single one." : "");
+  const relevance = points.relevance();
+  const lines = relevance.names.map((label, i) => ({ label, ink: i, spans: true, values: relevance.values[i] }));
+  charts.relevance.show(times, lines, happened, isSingle ? "The learner of this model does not tell." : "");
 }
 
 function drawService(times) {
@@ -177,7 +190,7 @@ function pick(from, keys) {
 }
 
 function pointOf({ time, model }) {
-  const keys = ["rows", "rows_per_second", "waiting_labels", "now", "all", "last_label_now", "last_label_all", "weights"];
+  const keys = ["rows", "rows_per_second", "waiting_labels", "now", "all", "last_label_now", "weights"];
   const point = { time, ...pick(model, keys) };
   const before = points.points.findLast((each) => each.relevance)?.relevance;
   const known = Object.keys(model.relevance).length > 0;
@@ -201,7 +214,8 @@ function askForToken(code, detail) {
   status("lost", "a token is needed");
   $("main").hidden = true;
   $("token-form").hidden = false;
-  if (token()) $("token-note").textContent = code === 403 ? `The service says: ${detail}.` : "The service does not know this token.";
+  const why = code === 403 ? `The service says: ${detail}.` : "The service does not know this token.";
+  if (token()) $("token-note").textContent = why;
   $("token").focus();
 }
 

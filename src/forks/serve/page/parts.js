@@ -25,8 +25,9 @@ export function showModels(models, current) {
     else link.removeAttribute("aria-current");
     return link;
   });
-  const same = order.length === $("models").children.length && order.every((link, i) => $("models").children[i] === link);
-  if (!same) $("models").replaceChildren(...order);
+  const there = [...$("models").children];
+  const isSame = order.length === there.length && order.every((link, i) => link === there[i]);
+  if (!isSame) $("models").replaceChildren(...order);
 }
 
 function newLink(name) {

@@ -11,6 +11,7 @@ export class Track {
 
   clear() {
     this.points = [];
+    this.learned = []; // the points that have a number of rows
   }
 
   get last() {
@@ -23,8 +24,10 @@ export class Track {
       if (point.time <= this.last) continue;
       if (this.last && point.time - this.last > GAP) this.points.push({ time: this.last + 1 });
       this.points.push(point);
+      if (point.rows !== undefined) this.learned.push(point);
     }
     if (this.points.length > KEPT) this.points.splice(0, this.points.length - KEPT);
+    while (this.learned.length && this.learned[0].time < this.points[0].time) this.learned.shift();
   }
 
   get times() {
@@ -59,11 +62,16 @@ export class Track {
 
   /** When the model had learned so many rows: null if that was before the first point. */
   timeOf(round) {
-    const known = this.points.filter((point) => point.rows !== undefined);
-    const at = known.findIndex((point) => point.rows >= round);
-    if (at < 0) return null;
-    if (at === 0) return known[0].rows === round ? known[0].time : null;
-    const [before, after] = [known[at - 1], known[at]];
+    const known = this.learned;
+    let [low, high] = [0, known.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (known[middle].rows >= round) high = middle;
+      else low = middle + 1;
+    }
+    if (low === known.length || (low === 0 && known[0].rows !== round)) return null;
+    if (low === 0) return known[0].time;
+    const [before, after] = [known[low - 1], known[low]];
     const part = (round - before.rows) / (after.rows - before.rows);
     return before.time + part * (after.time - before.time);
   }

@@ -120,6 +120,7 @@ export function eventWords(event) {
     details.push(`“${feature(shift)}” has moved by ${most} standard deviations.`);
   }
   const begun = STARTS[event.event] ?? `${event.event}, on the last`;
-  const title = `Expert ${event.expert}${output} ${begun} ${plural(event.rows, "row", "rows")}`;
-  return { title: event.event === "alarm" ? `Alarm: ${title.replace("Expert", "expert")}` : title, detail: details.join(" ") };
+  const who = event.event === "alarm" ? "Alarm: expert" : "Expert";
+  const title = `${who} ${event.expert}${output} ${begun} ${plural(event.rows, "row", "rows")}`;
+  return { title, detail: details.join(" ") };
 }
