@@ -157,9 +157,14 @@ def test_a_column_of_numbers_with_a_gap_stays_one():
 
 
 def test_late_gaps_share_an_indicator():
+    encoder = TableEncoder().fit({"x": [1.0, 2.0], "z": [3.0, 4.0], "w": [0.0, None]})
+    rows = encoder.transform({"x": [np.nan, 1.0], "z": [5.0, None], "w": [0.0, 0.0]})
+    np.testing.assert_array_equal(rows, [[1.5, 5, 0, 0, 1], [1, 3.5, 0, 0, 1]])
+
+
+def test_tables_without_gaps_in_their_first_rows_have_no_indicator():
     encoder = TableEncoder().fit({"x": [1.0, 2.0], "z": [3.0, 4.0]})
-    rows = encoder.transform({"x": [np.nan, 1.0], "z": [5.0, None]})
-    np.testing.assert_array_equal(rows, [[1.5, 5, 1], [1, 3.5, 1]])
+    np.testing.assert_array_equal(encoder.transform({"x": [np.nan], "z": [5.0]}), [[1.5, 5]])
 
 
 def test_times_are_points_on_circles():

@@ -28,7 +28,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kind            features
     ==============  ===============================================================================
     number          The number; the mean of those before it where it is missing. Columns with gaps
-                    in the first rows get an indicator each, gaps of all others share one.
+                    in the first rows get an indicator each, others share one if there are any.
     category        Of few values (32, or 128 if all of the table are below 256): an indicator
                     each, with room for values to come. Of more: the logarithm of how often the
                     value came, and the mean of its targets: the numbers of a regression, or
