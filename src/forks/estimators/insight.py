@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector
+from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector, one_thread
 from forks.engine.checks import positive
 from forks.estimators.explaining import effects
 
@@ -29,7 +29,8 @@ def answers_of(engine: Engine | EngineGroup, name: str, *arguments: Any) -> list
 
 def relevance_of(engine: Engine | EngineGroup) -> Vector | None:
     """Return the relevance of features, the mean over engines; None as long as it is not known."""
-    found = answers_of(engine, "feature_relevance")
+    with one_thread():  # small systems
+        found = answers_of(engine, "feature_relevance")
     return None if any(each is None for each in found) else np.asarray(np.mean(found, axis=0))
 
 
