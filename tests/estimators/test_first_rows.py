@@ -132,7 +132,7 @@ def test_dense_and_sparse_chunks_in_turns():
 @pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
 def test_names_in_any_split(method):
     whole = OnlineKernelClassifier(method.name, random_state=0)
-    expected = whole.prequential(X, Y)
+    expected = whole.prequential(X, Y, classes=[0, 1])
     split = OnlineKernelClassifier(method.name, random_state=0)
     parts = np.split(np.arange(ROWS), [1, 15, 16, 17, 60, 257])
     scores = [split.prequential(X[part], Y[part], classes=[0, 1]) for part in parts]

@@ -76,7 +76,7 @@ def test_events_are_data(two):
 def test_experts_have_weights(name, request):
     model = request.getfixturevalue(name)
     weights = model.expert_weights_
-    assert weights.shape == (model.learner_.experts + 2,)
+    assert weights.shape == (model.learner_.experts + 3,)
     assert weights.min() >= 0.0
     assert weights.sum() == pytest.approx(1.0)
     leads = [event["expert"] for event in model.events_ if event["event"] == "lead"]

@@ -342,11 +342,13 @@ class Machine(RuleBasedStateMachine):
                 X = X[:, 0]
             case 3:
                 X = X[:, :, None]
-            case 4 | 5 | 6:
+            case 4 | 5:
                 X = X.copy()
-                X[-1, -1] = (math.nan, math.inf, -math.inf)[bad - 4]
+                X[-1, -1] = (math.inf, -math.inf)[bad - 4]
+            case 6 if self.kind.labels:
+                y = np.array([*y[:-1], None], dtype=object)
             case 7:
-                X = sparse.csr_matrix(np.full(X.shape, math.nan))
+                X = sparse.csr_matrix(np.full(X.shape, math.inf))
             case 8:
                 X = X + 1j
             case 9:
