@@ -55,7 +55,7 @@ class EstimatorPlayer(Player):
 
     def prepare(self, rows: Rows) -> None:
         """Find out how many stages the learner has, as well."""
-        self.first = rows.part(0, 1).X
+        self.first = None if rows.X is None else rows.part(0, 1).X
         super().prepare(rows)
         if self.is_open and self.classifies:
             if len(self.classes) < 2:

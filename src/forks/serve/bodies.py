@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     ids: list[str] | None
 
 
-class Labelled(NamedTuple):
+class LateLabel(NamedTuple):
     """The label of a row that was predicted under an id."""
 
     id: str
@@ -149,7 +149,7 @@ def read_ask(form: Form, body: bytes) -> Asked:
     return Asked(batch, ids)
 
 
-def read_feedback(form: Form, body: bytes) -> list[Labelled]:
+def read_feedback(form: Form, body: bytes) -> list[LateLabel]:
     """Read labels of rows that were predicted under an id."""
     if form is Form.ARROW:
         columns = _arrow(body)
@@ -166,7 +166,7 @@ def read_feedback(form: Form, body: bytes) -> list[Labelled]:
             items = _decoded(_FEEDBACK, body).items
     _check_ids([item.id for item in items], len(items))
     _check_labels([item.label for item in items], "$.items")
-    return [Labelled(item.id, item.label) for item in items]
+    return [LateLabel(item.id, item.label) for item in items]
 
 
 def _lines(body: bytes) -> list[_Line]:

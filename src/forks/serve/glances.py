@@ -30,7 +30,7 @@ _RATES = {  # figures that are drawn: of the answers, then of the label before, 
 _json = msgspec.json.Encoder().encode
 
 
-class Point(NamedTuple):
+class Glance(NamedTuple):
     """A moment of something that is drawn over time."""
 
     time: float
@@ -41,11 +41,11 @@ class Track:
     """The last points of a model or of the service."""
 
     def __init__(self) -> None:
-        self.points: deque[Point] = deque(maxlen=KEPT)
+        self.points: deque[Glance] = deque(maxlen=KEPT)
 
     def add(self, now: float, told: dict[str, Any]) -> None:
         """Add a point."""
-        self.points.append(Point(now, msgspec.Raw(_json({"time": now, **told}))))
+        self.points.append(Glance(now, msgspec.Raw(_json({"time": now, **told}))))
 
     def since(self, time: float) -> list[msgspec.Raw]:
         """Return the points after a moment, oldest first."""

@@ -9,7 +9,7 @@ import struct
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from forks.serve.bodies import Asked, Form, Labelled, read_ask, read_feedback, read_learn
+from forks.serve.bodies import Asked, Form, LateLabel, read_ask, read_feedback, read_learn
 from forks.serve.tables import Batch
 
 _HEAD = struct.Struct("<BBdQ")
@@ -31,7 +31,7 @@ class Operation(NamedTuple):
     time: float
     rounds: int  # rows that were learned when it came
     body: bytes
-    content: Any  # Batch, Asked or list of Labelled
+    content: Any  # Batch, Asked or list of LateLabel
 
     @property
     def n_rows(self) -> int:
@@ -48,7 +48,7 @@ _READ: dict[Kind, Any] = {Kind.LEARN: read_learn, Kind.ASK: read_ask, Kind.FEEDB
 
 def operation(kind: Kind, form: Form, body: bytes, time: float, rounds: int) -> Operation:
     """Read a request, or raise `BodyError`."""
-    content: Batch | Asked | list[Labelled] = _READ[kind](form, body)
+    content: Batch | Asked | list[LateLabel] = _READ[kind](form, body)
     return Operation(kind, form, time, rounds, body, content)
 
 

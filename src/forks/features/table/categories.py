@@ -19,7 +19,7 @@ import numpy as np
 
 from forks.engine import Matrix
 from forks.features.table.cells import Memo, key_of
-from forks.features.table.statistics import Table, new_table, tell
+from forks.features.table.statistics import ValueTable, new_table, tell
 
 ENOUGH = 256  # rows that tell a category of few values from one of many
 _ALWAYS_FEW, _FEW, _INDICATORS = 32, 128, 256  # values, and indicators of a whole table
@@ -40,7 +40,7 @@ class Category:
     values: list[str]  # that have an indicator, in its order
     first_shared: int  # the first indicator of the room
     n_indicators: int
-    table: Table | None  # of categories of many values
+    table: ValueTable | None  # of categories of many values
     _keys: Memo[str] = field(default_factory=lambda: Memo(key_of), repr=False, compare=False)
     _hashes: Memo[int] = field(default_factory=lambda: Memo(hash_of), repr=False, compare=False)
 

@@ -13,7 +13,7 @@ from forks.features.means import Means
 from forks.features.table.categories import Category
 from forks.features.table.kinds import KINDS, Column
 from forks.features.table.layout import Layout
-from forks.features.table.statistics import LARGEST, WAYS, Table
+from forks.features.table.statistics import LARGEST, WAYS, ValueTable
 from forks.features.table.targets import MOST_CLASSES, Targets
 from forks.features.table.text import Text
 from forks.features.table.times import Time
@@ -146,16 +146,16 @@ def category_from_state(
     return Category(name, list(values), first_shared, n_indicators, held)
 
 
-def _table(prefix: str, n_targets: int, arrays: Arrays) -> Table:
+def _table(prefix: str, n_targets: int, arrays: Arrays) -> ValueTable:
     slots = len(arrays[prefix + "keys"])
     _check(slots % WAYS == 0 and 0 < slots <= LARGEST, "table")
     shapes = {"sums": (slots, n_targets), "total": (1 + n_targets,), "clock": (1,)}
     kinds = {"keys": np.int64, "last": np.int64, "clock": np.int64}
     made = [
         _array(arrays, prefix + field, shapes.get(field, (slots,)), kinds.get(field, np.float64))
-        for field in Table._fields
+        for field in ValueTable._fields
     ]
-    found = Table(*made)
+    found = ValueTable(*made)
     _check(0 <= found.clock[0] <= _MANY and bool(np.all(found.times >= 0.0)), "table")
     return found
 

@@ -25,7 +25,7 @@ SMALLEST, LARGEST = 1 << 10, 1 << 16  # slots of a table
 _EMPTY = -1
 
 
-class Table(NamedTuple):
+class ValueTable(NamedTuple):
     """What is known of the values; changed in place."""
 
     keys: Counter  # (slots,)  the hash of the value in each slot, or -1
@@ -37,12 +37,12 @@ class Table(NamedTuple):
     clock: Counter  # (1,)  rows so far
 
 
-def new_table(n_values: int, n_targets: int) -> Table:
+def new_table(n_values: int, n_targets: int) -> ValueTable:
     """Return an empty table with room for four times as many values as are expected."""
     slots = SMALLEST
     while slots < min(4 * n_values, LARGEST):
         slots *= 2
-    return Table(
+    return ValueTable(
         np.full(slots, _EMPTY, dtype=np.int64),
         np.zeros(slots, dtype=np.int64),
         np.zeros(slots),
@@ -53,12 +53,12 @@ def new_table(n_values: int, n_targets: int) -> Table:
     )
 
 
-def tell(table: Table, keys: Counter, targets: Matrix, learn: bool, out: Matrix) -> None:
+def tell(table: ValueTable, keys: Counter, targets: Matrix, learn: bool, out: Matrix) -> None:
     """Write what is known of the value of each row to `out`; learn the row then, if asked to.
 
     Parameters
     ----------
-    table : Table
+    table : ValueTable
     keys : array of shape (n_rows,)
         Hashes of the values, not negative.
     targets : array of shape (n_rows, n_targets)
