@@ -38,7 +38,7 @@ class Output:
         file.seek(self.length)
 
     def close(self) -> None:
-        if self._file is not None and self._file is not sys.stdout.buffer:
+        if self._file is not None and str(self.path) != STANDARD_OUTPUT:
             self._file.close()
 
     def write(self, text: str) -> None:
