@@ -354,12 +354,12 @@ class Machine(RuleBasedStateMachine):
             case 9:
                 X = np.full(X.shape, "word")
             case 10:
-                X = [[None] * WIDTH] * len(y)
+                X = [[object()] * WIDTH] * len(y)
             case 11:
                 y = y[:-1]
             case 12:
                 y = np.concatenate([y, y])
-            case 13:
+            case 13 if self.kind.labels or self.fitted:
                 y = np.array([y, y]).T
             case 14:
                 weights = np.ones(len(y) + 1)

@@ -21,6 +21,7 @@ from forks.estimators.inputs import (
     checked_weights,
     finite_or_missing,
     is_empty,
+    known_targets,
 )
 from forks.estimators.insight import Insight
 from forks.estimators.order import random_order
@@ -217,7 +218,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
     ) -> tuple[Any, Any, Vector | None]:
         numeric = self._task == "regression"  # of one target, or of several
         kind = {"y_numeric": numeric, "multi_output": numeric and np.asarray(y).ndim == 2}
-        X, y = validate_data(self, X, y, reset=first, **kind, **FORM)
+        X, y = validate_data(self, X, known_targets(y, numeric), reset=first, **kind, **FORM)
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")

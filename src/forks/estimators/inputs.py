@@ -76,3 +76,10 @@ def _canonical(X: Any) -> Any:
         if not np.isfinite(X.data).all():
             raise ValueError("X has entries given twice whose sum is infinity or NaN")
     return X
+
+
+def known_targets(y: Any, numeric: bool) -> Any:
+    """Return the targets as they are, unless one of a regression is None: that is an error."""
+    if numeric and isinstance(y, np.ndarray) and y.dtype == object and None in y.tolist():
+        raise ValueError("Input y contains None: a row without a target cannot be learned")
+    return y
