@@ -368,7 +368,7 @@ class Machine(RuleBasedStateMachine):
             case 16:
                 weights = np.full(len(y), math.nan)
             case 17 if self.kind.labels:
-                y = np.array([*y[:-1], "zebra"], dtype=object)
+                y = np.array([*y[:-1], math.inf], dtype=object)
             case 18 if self.fitted:
                 known = {"classes": ["x", "y"]}
             case 19:
