@@ -5,6 +5,8 @@ DOCS := .venv/.docs-installed
 OF_RIVER := tests/compat tests/experiments/bench tests/engine/test_memory.py
 NOJIT := tests/test_losses.py $(patsubst %,tests/engine/test_%.py,axes blocks random rows) tests/parts \
   $(patsubst %,--ignore tests/parts/test_%.py,gradient landmarks targets)  # where plain numbers overflow otherwise
+# A worker that ends (a test beyond its time limit ends it) ends the run: xdist would wait for ever.
+TESTS := pytest -n 2 --dist loadfile --max-worker-restart 0 -m "not slow"
 LOCK := requirements-dev.lock
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(LOCK)
 
@@ -38,7 +40,7 @@ serve-demo: $(STAMP)  ## serve a model that learns a drifting stream, with a liv
 	$(BIN)/forks demo --serve
 
 test: $(STAMP)  ## run the tests, without the long proofs
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/$(TESTS)
 
 test-nojit: $(STAMP)  ## run a sample of the tests without compilation
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "not slow" $(NOJIT)
@@ -51,10 +53,10 @@ lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check -e . \
 	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow) \
 	  pandas==2.2.* pytest pytest-timeout pytest-xdist hypothesis distributed pyyaml import-linter
-	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" tests $(OF_RIVER:%=--ignore %)
+	.venv-lowest/bin/$(TESTS) tests $(OF_RIVER:%=--ignore %)
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check \
 	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do
-	.venv-lowest/bin/pytest -n 2 --dist loadfile -m "not slow" $(OF_RIVER) docs README.md
+	.venv-lowest/bin/$(TESTS) $(OF_RIVER) docs README.md
 
 fuzz: $(STAMP)  ## read 320,000 damaged files, call estimators in any order, interrupt them, ask the property tests anew
 	$(BIN)/python tests/fuzz/fuzz_files.py

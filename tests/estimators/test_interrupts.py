@@ -13,6 +13,7 @@ from forks import OnlineKernelClassifier
 from forks.engine import one_thread
 from forks.engine.locks import ReadWriteLock
 from forks.engine.threads import _inside, _libraries
+from forks.estimators.saving import as_bytes
 from forks.learners import KOGD
 from interrupts import FIRST, MODELS, Cutter, X, course, labels, random_interrupts, started
 
@@ -59,19 +60,29 @@ def test_a_later_call_may_be_cut_everywhere(name):
 @pytest.mark.parametrize("name", ["KOGD", "default", "first rows", "group by name"])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_an_interrupted_first_call_is_as_if_not_made(name, method):
+    """Or, at its very end, as if the interrupt had come after it."""
     y = labels(name)[:60]
-    whole = clone(MODELS[name])
-    for k in moments(lambda: getattr(whole, method)(X[:60], y), 20):
+
+    def call(model):
+        return getattr(model, method)(X[:60], y)
+
+    whole = as_bytes(call(clone(MODELS[name])))  # what is made once is made here
+    n_undone = 0
+    for k in moments(lambda: call(clone(MODELS[name])), 20):
         model = clone(MODELS[name])
         before = vars(model).copy()
         with pytest.raises(KeyboardInterrupt):
-            Cutter(k)(lambda model=model: getattr(model, method)(X[:60], y))
-        assert vars(model) == before
+            Cutter(k)(lambda model=model: call(model))
+        if vars(model) == before:
+            n_undone += 1
+        else:
+            assert as_bytes(model) == whole
+    assert n_undone >= 18
     if method == "fit":  # and what was fitted is there still
         model = copy.deepcopy(started(name))
         before = vars(model).copy()
         with pytest.raises(KeyboardInterrupt):
-            Cutter(k)(lambda: model.fit(X[:60], y))
+            Cutter(k // 2)(lambda: model.fit(X[:60], y))
         assert vars(model) == before
         course(name, ROWS).check(model)
 

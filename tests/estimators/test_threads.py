@@ -124,10 +124,12 @@ def test_a_chunk_at_fault_does_not_disturb_predictions():
     done = threading.Event()
 
     def fail():
-        for _ in range(50):
-            with pytest.raises(ValueError, match="not among the classes"):
-                model.partial_fit(X[:2], [5, 6])
-        done.set()
+        try:
+            for _ in range(50):
+                with pytest.raises(ValueError, match="sample_weight"):
+                    model.partial_fit(X[:2], Y[:2], sample_weight=[1.0, -1.0])
+        finally:
+            done.set()
 
     with ThreadPoolExecutor(2) as pool:
         failing = pool.submit(fail)

@@ -47,14 +47,14 @@ def measure(runs: int = 20) -> Iterator[Number]:
 
 
 def _cases() -> Iterator[_Case]:
-    orders = permutations("german")
-    of_spambase, whole = permutations("spambase"), data_set("cod-rna")
+    of_german, of_spambase, whole = map(data_set, ("german", "spambase", "cod-rna"))
+    orders, orders_of_spambase = permutations("german"), permutations("spambase")
 
     def german(run: int) -> Stream:
-        return data_set("german").ordered(orders[run])
+        return of_german.ordered(orders[run])
 
     def spambase(run: int) -> Stream:
-        return data_set("spambase").ordered(of_spambase[run])
+        return of_spambase.ordered(orders_of_spambase[run])
 
     def cod_rna(run: int) -> Stream:
         return whole.ordered(order(len(whole.y), run))
