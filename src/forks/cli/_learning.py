@@ -13,12 +13,18 @@ from forks.cli._reading import Columns, Opening, given, input_file
 from forks.cli._understood import show_understood
 
 
+_MINUTE = 60.0  # seconds from one checkpoint of an endless stream to the next, at most
+
+
 class _Begin(NamedTuple):
     """What a run begins with."""
 
     model: Any  # None if the first rows decide on it
     encoder: Any
     known: Any  # how earlier files were read, or None
+    task: str | None = None  # of what was learned before
+    rows: int = 0  # that a checkpoint to go on from has learned
+    place: dict[str, Any] | None = None  # in the stream that it has learned
 
 
 def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, list[str]]:
@@ -34,34 +40,49 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
 
     settings = settings_of(options.settings)
     begin = _begin(options)
-    with input_file(options, begin.known) as file:
+    with _opened(options, begin) as file:
         chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
         first = next(chunks, None)
-        if first is None:
+        if first is None and not begin.place:
             raise StreamError(f"{file.name} has no rows")
         model, encoder = _prepared(options, begin, file, first, settings)
         as_rows = _rows_of(file, encoder)
         kept = _Kept(options, file)
+        state_after = getattr(file, "state_after", None)  # of a stream that can be sought in
         try:
             finished = learn(
                 model,
-                map(as_rows, chain([first], chunks)),
-                classes=_classes(options.classes, model, _present(first.y)),
+                map(as_rows, chain([] if first is None else [first], chunks)),
+                classes=_classes(options.classes, model, _present(first.y) if first else None),
                 on_record=show,
                 note=_described(options),
                 encoder=encoder,
                 beside={"input": file.input.as_json()},
+                state_after=state_after,
+                seconds=None if state_after is None else _MINUTE,
                 on_end=kept,
                 **keeping,
             )
         except StreamLabelError as error:
-            name, row = file.where(error.row)
             advice = "--classes lists all that can come" if options.classes else ""
-            fault = f"{name}, row {row}: {error.what}"
+            fault = f"{file.where(error.row)}: {error.what}"
             raise StreamError(f"{fault}; {advice}" if advice else fault) from None
         except CellError as error:
             raise cell_fault(file, kept.rows, error) from None
     return finished, names_of_features(encoder, file.input, finished.model.n_features_in_)
+
+
+def _opened(options: Any, begin: _Begin) -> Any:
+    """Return the files or the stream that the options name."""
+    from forks.streams.sources import is_url
+
+    if any(map(is_url, options.paths)):
+        from forks.cli._streams import stream_input
+
+        return stream_input(options, begin.known, begin.place, begin.rows)
+    if begin.place:
+        raise ValueError(f"--checkpoint {options.checkpoint} is of a stream, not of files")
+    return input_file(options, begin.known)
 
 
 def _begin(options: Any) -> _Begin:
@@ -80,7 +101,12 @@ def _begin(options: Any) -> _Begin:
     known = input_of(saved)
     if options.model is not None and known is not None and (said := given(options, Columns)):
         raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
-    return _Begin(model, encoder_beside(saved), known)
+    encoder = encoder_beside(saved)
+    if model is not None:
+        return _Begin(model, encoder, known, model._task)
+    note = saved.note if isinstance(saved.note, dict) else {}
+    rows = int(note.get("run", {}).get("rows", 0))
+    return _Begin(None, encoder, known, saved.model._task, rows, note.get("stream"))
 
 
 def _prepared(
@@ -89,13 +115,16 @@ def _prepared(
     """Return the model and the encoder, made by the first rows if they are new."""
     from forks.cli._models import check_labels, guess_task, make_model
 
-    y = _present(_labels_of(file, first))
-    task, why = guess_task(y)
-    if options.task != "auto":
-        task, why = str(options.task), "told"
-    if begin.model is not None:
-        task, why = begin.model._task, "as the model learned it"
-    check_labels(file, y, task, told=options.task != "auto" or begin.model is not None)
+    if begin.model is None and begin.place is None:
+        y = _present(_labels_of(file, first))
+        task, why = guess_task(y)
+        if options.task != "auto":
+            task, why = str(options.task), "told"
+        check_labels(file, y, task, told=options.task != "auto")
+    else:
+        task, why = str(begin.task), "as the model learned it"
+        if first is not None and begin.place is None:
+            check_labels(file, _present(_labels_of(file, first)), task, told=True)
     encoder, model = begin.encoder, begin.model
     if begin.known is None and model is None and file.input.is_table:
         encoder = _new_encoder(file, first, task, options.hash_bits)
@@ -126,10 +155,10 @@ def _new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
 
 def cell_fault(file: Any, before: int, error: Any) -> Exception:
     """Return the error about a cell that cannot be encoded, behind so many rows of the stream."""
-    from forks.streams.files import cell_error
+    from forks.streams import StreamError
 
-    name, row = file.where(before + error.row)
-    return cell_error(name, row, error.column, error.fault)
+    where = file.where(before + error.row)
+    return StreamError(f"{where}, column {error.column!r}: {error.fault}")
 
 
 def _rows_of(file: Any, encoder: Any) -> Any:
@@ -232,7 +261,7 @@ def _classes(told: str | None, model: Any, y: Any) -> Any:
     if not told:
         return None
     labels = told.split(",")
-    if y.dtype.kind not in "biuf":
+    if y is None or y.dtype.kind not in "biuf":
         return np.unique(labels)
     try:
         return np.unique([float(label) for label in labels])

@@ -12,7 +12,8 @@ from forks.cli._app import count_option, text_option
 FILE = typer.Argument(
     metavar="FILE",
     help="Files, folders or patterns, one stream: {endings}. Others are looked into. Text may be "
-    "compressed. - for stdin.",
+    "compressed. - for stdin. Or a stream of a broker: nats://host:port/stream, "
+    "kafka://broker:port/topic.",
 )
 FORMAT = typer.Option(
     metavar="FORMAT",
@@ -127,29 +128,38 @@ def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
 
     `learned` is the number of features of a model.
     """
-    from forks.streams.dialects import Dialect
     from forks.streams.hashed import HashedFile, HashedInput
-    from forks.streams.tables import InputFile, Told
+    from forks.streams.tables import InputFile
 
     paths = files_of(options.paths)
     if isinstance(known, HashedInput):
         if len(paths) > 1:
             raise ValueError("a model of an earlier version reads one file at a time")
         return HashedFile(paths[0], known, format=options.format, chunk=options.chunk)
-    names = [name for name in Told.__dataclass_fields__ if hasattr(options, name)]
     return InputFile(
         paths,
         known=known,
-        told=Told(**{name: getattr(options, name) for name in names}),
-        format=options.format,
-        dialect=Dialect(options.delimiter, options.header, options.decimal),
+        **told_of(options),
         encoding=_encoding(options.encoding),
-        na=tuple(options.na),
         features=options.features,
         learned=learned,
         zero_based=options.zero_based,
-        chunk=options.chunk,
     )
+
+
+def told_of(options: Any) -> dict[str, Any]:
+    """Return what is told of columns and cells, for files and for streams."""
+    from forks.streams.dialects import Dialect
+    from forks.streams.tables import Told
+
+    names = [name for name in Told.__dataclass_fields__ if hasattr(options, name)]
+    return {
+        "told": Told(**{name: getattr(options, name) for name in names}),
+        "format": options.format,
+        "dialect": Dialect(options.delimiter, options.header, options.decimal),
+        "na": tuple(options.na),
+        "chunk": options.chunk,
+    }
 
 
 def _encoding(name: str | None) -> str | None:

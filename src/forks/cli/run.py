@@ -81,6 +81,21 @@ class Keeping:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Following:
+    """Options about streams of a broker."""
+
+    until_end: Annotated[
+        bool,
+        typer.Option("--until-end", help="End with what a stream has at the start: no waiting."),
+    ] = False
+    first: Annotated[int, count_option("Rows of a stream that are looked at first.")] = 100
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Skip messages that are no JSON objects, and count them."),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Showing:
     """Options of what is printed."""
 
@@ -97,7 +112,7 @@ class Showing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Showing, Keeping, Modelling, Columns, Opening):
+class Options(Showing, Keeping, Following, Modelling, Columns, Opening):
     """Options of `forks run`."""
 
     paths: Annotated[list[str], FILE]

@@ -9,6 +9,7 @@ ends with the same bytes as a run that was never killed.
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -100,6 +101,8 @@ def learn(
     note: Any = None,
     encoder: Any = None,
     beside: dict[str, Any] | None = None,
+    state_after: Callable[[int], Any] | None = None,
+    seconds: float | None = None,
     on_end: Callable[[Any, Any, int], None] | None = None,
 ) -> Finished:
     """Predict each row of a stream before its label is used, learn it, and keep records.
@@ -109,7 +112,8 @@ def learn(
     model : estimator
         One of this package; it learns in place, unless a run is resumed.
     stream : iterable of chunks (X, y) or (X, y, weights)
-        From the beginning, also if a run is resumed. Results do not depend on how it is cut.
+        From the beginning, also if a run is resumed, unless there is `state_after`. Results do
+        not depend on how it is cut.
         Rows whose label is None or NaN are predicted, and not learned.
     classes : array, optional
         All labels that can occur. Without it those of the first chunk are known at first, and
@@ -134,6 +138,12 @@ def learn(
         (`look`), learns each row with the model, and is kept in checkpoints.
     beside : dict of JSON values, optional
         Kept in checkpoints.
+    state_after : callable, optional
+        For streams that can be sought in: called with a number of rows, it returns where in the
+        stream they end, a JSON value that a checkpoint keeps as "stream". A resumed stream then
+        begins behind the rows of the checkpoint.
+    seconds : float, optional
+        After so many seconds there is a checkpoint in any case, between two chunks.
     on_end : callable, optional
         Called with the model, the encoder and the number of rows when the pass ends, also if an
         interrupt or an error ends it.
@@ -160,6 +170,7 @@ def learn(
     with ExitStack() as stack:
         session = _Session(model, classes, every, checkpoint, note, on_record)
         session.encoder, session.beside = encoder, beside or {}
+        session.state_after, session.seconds = state_after, seconds
         lengths = session.restore(resume)
         session.predictions, session.metrics = (
             stack.enter_context(closing(Output(None if path is None else Path(path), length)))
@@ -178,6 +189,8 @@ class _Session:
     metrics: Output
     encoder: Any = None
     beside: dict[str, Any]  # kept in checkpoints
+    state_after: Callable[[int], Any] | None = None
+    seconds: float | None = None
 
     def __init__(
         self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any
@@ -191,6 +204,7 @@ class _Session:
         self.on_record = on_record
         self.recorded = 0  # rows at the last record
         self.saved = 0  # rows at the last checkpoint
+        self.saved_at = time.monotonic()
         self.curve = Curve(WINDOW)
         self.records: list[int] = []  # rows at each record
         self.columns: list[str] | None = None  # classes that predictions have columns of
@@ -243,7 +257,7 @@ class _Session:
 
     def save(self) -> None:
         """Write a checkpoint, after what it knows of is on the disk."""
-        self.saved = self.player.rounds
+        self.saved, self.saved_at = self.player.rounds, time.monotonic()
         to_disk = self.folder is not None
         self.predictions.flush(to_disk)
         self.metrics.flush(to_disk)
@@ -264,13 +278,15 @@ class _Session:
         arrays = {**self.curve.arrays(), **records, **self.player.tally.arrays()}
         known, encoded = encoder_state(self.encoder)
         kept = {**self.beside, **known, "run": run}
+        if self.state_after is not None:
+            kept["stream"] = self.state_after(self.player.rounds)
         save(self.folder / CHECKPOINT, self.player.model, kept, {**arrays, **encoded})
 
     # ---- the pass ----------------------------------------------------------------------------
 
     def play(self, stream: Iterable[Any]) -> None:
         """Play what is left of the stream."""
-        to_skip = self.player.rounds
+        to_skip = 0 if self.state_after is not None else self.player.rounds
         try:
             for number, chunk in enumerate(stream):
                 rows = rows_of(chunk, number)
@@ -283,6 +299,7 @@ class _Session:
                     with uninterrupted():
                         self._play_rows(part)
                 self.predictions.flush(to_disk=False)  # a pipe may pause now
+                self._save_if_due()
             if to_skip:
                 rounds = self.player.rounds
                 raise ValueError(
@@ -299,6 +316,13 @@ class _Session:
             if self.player.rounds > self.recorded:
                 self._record()
             self.save()
+
+    def _save_if_due(self) -> None:
+        """Write a checkpoint if the last one is some time ago."""
+        late = self.seconds is not None and time.monotonic() >= self.saved_at + self.seconds
+        if late and self.player.rounds > self.saved:
+            with uninterrupted():
+                self.save()
 
     def _play_rows(self, rows: Rows) -> None:
         player, before = self.player, self.player.rounds

@@ -123,9 +123,9 @@ class HashedFile:
             self._row += labelled.X.shape[0]
             yield labelled
 
-    def where(self, row: int) -> tuple[str, int]:
-        """Return the file and its row of a row of the stream, which is counted from 0."""
-        return self.name, row + 1
+    def where(self, row: int) -> str:
+        """Name the file and its row of a row of the stream, which is counted from 0."""
+        return f"{self.name}, row {row + 1}"
 
     def _encoded(self, known: HashedInput, table: dict[str, Any]) -> Labelled:
         n = len(next(iter(table.values())))

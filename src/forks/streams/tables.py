@@ -210,10 +210,10 @@ class InputFile:
             kept = tuple(column for column in self.input.columns if column.name not in names)
             self.input = replace(self.input, columns=kept)
 
-    def where(self, row: int) -> tuple[str, int]:
-        """Return the file and its row of a row of the stream, which is counted from 0."""
+    def where(self, row: int) -> str:
+        """Name the file and its row of a row of the stream, which is counted from 0."""
         before, name = max((item for item in self._begun if item[0] <= row), default=(0, self.name))
-        return name, row - before + 1
+        return f"{name}, row {row - before + 1}"
 
     # ---- rows --------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
                 check_columns(file.path, names, there)
             if not names:
                 raise StreamError(f"{file.path}, row 1: an object without keys")
-            yield {name: _array([row.get(name) for row in rows]) for name in names}
+            yield columns_of(rows, names)
 
 
 def _is_row(text: str) -> bool:
@@ -69,13 +69,23 @@ def _parsed(file: TextFile, lines: dict[int, str]) -> list[dict[str, Any]]:
     first = file.row - len(lines) + 1
     for row, (line, text) in enumerate(lines.items(), first):
         try:
-            value = json.loads(text)
-            if not isinstance(value, dict):
-                raise ValueError("not an object {...}")
-            rows.append(_flat(value))
+            rows.append(read_object(text))
         except (ValueError, RecursionError) as error:
             raise StreamError(f"{file.path}, {place(row, line)}: {error}") from error
     return rows
+
+
+def read_object(text: str | bytes) -> dict[str, Any]:
+    """Return the object that a text is, without objects inside, or raise `ValueError`."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("not an object {...}")
+    return _flat(value)
+
+
+def columns_of(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return objects as columns, None or NaN where one does not have a key."""
+    return {name: _array([row.get(name) for row in rows]) for name in names}
 
 
 def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:

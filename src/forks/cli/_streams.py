@@ -1,0 +1,44 @@
+"""`forks run` on a stream of a broker."""
+
+from typing import Any
+
+import typer
+
+from forks.cli._reading import told_of
+
+
+def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: int) -> Any:
+    """Return the stream that the options name.
+
+    `known` is how it was read before, `place` where a checkpoint ends that has learned `rows`.
+    """
+    from forks.streams.sources import make_source, position_from_json
+    from forks.streams.sources.stream_input import StreamInput
+    from forks.streams.tables import Input
+
+    if len(options.paths) > 1:
+        raise ValueError("a stream of a broker is learned alone, without other streams or files")
+    if options.shuffle:
+        raise ValueError("--shuffle needs a file that can be read to its end, not a stream")
+    if not (known is None or isinstance(known, Input)):
+        raise ValueError("a model of an earlier version reads files only")
+    if rows and place is None:
+        raise ValueError(f"--checkpoint {options.checkpoint} is of files, not of a stream")
+    for option, value in (("--features", options.features), ("--encoding", options.encoding)):
+        if value is not None:
+            raise ValueError(f"{option} is for files; messages of a stream are JSON in UTF-8")
+    return StreamInput(
+        options.paths,
+        known=known,
+        **told_of(options),
+        source=make_source(options.paths[0], until_end=options.until_end, say=_say),
+        position=None if place is None else position_from_json(place["position"]),
+        before=rows,
+        made=None if place is None else place["source"],
+        first=options.first,
+        skip_bad=options.skip_bad,
+    )
+
+
+def _say(line: str) -> None:
+    typer.echo(f"Note: {line}", err=True)

@@ -1,0 +1,111 @@
+"""A source as the rows that the command line learns, with the columns and kinds of files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forks.streams.columns import ArrayColumn, Column
+from forks.streams.files import StreamError
+from forks.streams.formats.jsonl import JSON_LINES, columns_of
+from forks.streams.opening import Opened, check_undelimited
+from forks.streams.sources.feed import Feed, Row
+from forks.streams.sources.source import Position, Source, position_as_json
+from forks.streams.tables import InputFile, Labelled
+
+FIRST = 100  # rows that columns and task are found from, as in the service
+
+
+@dataclass
+class StreamInput(InputFile):
+    """A source of messages, for use in a `with`; see `InputFile`.
+
+    The first chunk has exactly `first` rows, unless the source ends before: what is found from it
+    does not depend on when messages come.
+    """
+
+    source: Source | None = None
+    position: Position | None = None  # to begin at
+    before: int = 0  # rows that were learned up to there
+    made: dict[str, Any] | None = None  # identity of the stream that the position is of
+    first: int = FIRST
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.source is not None
+        super().__post_init__()
+        self.name = self.source.name
+        self.skipped = 0  # messages
+        self.fault = ""  # of the last one
+        self._feed = Feed(self.source, self.position or {}, self._skip if self.skip_bad else None)
+        self._stack.callback(self.source.close)
+
+    def _skip(self, fault: str) -> None:
+        self.skipped, self.fault = self.skipped + 1, fault
+
+    def chunks(self) -> Iterator[Labelled]:
+        """Return the rows; `input` is known from the first chunk on."""
+        if self.format not in (None, JSON_LINES.name):
+            raise ValueError(f"format= must be {JSON_LINES.name} for {self.name}")
+        check_undelimited(JSON_LINES, self.dialect)
+        self._check_format(JSON_LINES)
+        self._feed.open()
+        self._check_identity()
+        opened = _Messages(self._columns(), self)
+        for columns in opened:
+            if self.input is None:
+                self.input = self._look(JSON_LINES, columns, opened)
+            yield self._labelled(self.input, columns, opened)
+
+    def _check_identity(self) -> None:
+        assert self.source is not None
+        if self.made is not None and self.made != self.source.identity:
+            was = ", ".join(f"{k} {v}" for k, v in self.made.items())
+            raise StreamError(f"{self.name} is not what the checkpoint was learned from: {was}")
+
+    def _columns(self) -> Iterator[dict[str, Column]]:
+        names: list[str] | None = None
+        n, exactly = (min(self.first, self.chunk), True) if self.input is None else (0, False)
+        while rows := self._feed.take(n or self.chunk, exactly):
+            names = names or self._names(rows)
+            if not names:
+                raise StreamError(f"{self._feed.where(self._row)}: no keys")
+            arrays = columns_of([row.value for row in rows], names)
+            yield {name: ArrayColumn(array) for name, array in arrays.items()}
+            self._row += len(rows)
+            self._feed.position_after(self._row)  # whoever asks for more has learned these
+            n, exactly = 0, False
+
+    def _names(self, rows: list[Row]) -> list[str]:
+        """Return the columns: those that are known, or the keys of the first rows."""
+        known = self.input
+        if known is None:
+            return list(dict.fromkeys(key for row in rows for key in row.value))
+        own = [known.label_name, known.weights]
+        return [*(column.name for column in known.columns), *(name for name in own if name)]
+
+    def state_after(self, rows: int) -> dict[str, Any]:
+        """Return what is kept to go on behind so many rows of the stream, as JSON."""
+        assert self.source is not None
+        position = self._feed.position_after(rows - self.before)
+        return {"source": self.source.identity, "position": position_as_json(position)}
+
+    def where(self, row: int) -> str:
+        """Name the message of a row, which is counted from 0."""
+        return self._feed.where(row - self.before)
+
+    def id_of(self, row: int) -> str:
+        """Return what names a row in all times."""
+        return self._feed.id_of(row - self.before)
+
+
+class _Messages(Opened):
+    """Chunks of columns, whose faults name messages."""
+
+    def __init__(self, chunks: Iterator[dict[str, Column]], stream: StreamInput) -> None:
+        super().__init__(chunks, [])
+        self._stream = stream
+
+    def fault(self, name: str, at: int, column: str, fault: str) -> StreamError:
+        """Return the error about a cell of the last chunk."""
+        where = self._stream.where(self._stream.before + self.row + at)
+        return StreamError(f"{where}, column {column!r}: {fault}")
