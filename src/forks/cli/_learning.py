@@ -12,7 +12,6 @@ from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
 from forks.cli._reading import Columns, Opening, given, input_file
 from forks.cli._understood import show_understood
 
-
 _MINUTE = 60.0  # seconds from one checkpoint of an endless stream to the next, at most
 
 

@@ -6,6 +6,8 @@ import typer
 
 from forks.cli._reading import told_of
 
+_TOLD = 3  # messages that are skipped, each with a line
+
 
 def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: int) -> Any:
     """Return the stream that the options name.
@@ -36,9 +38,21 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
         before=rows,
         made=None if place is None else place["source"],
         first=options.first,
-        skip_bad=options.skip_bad,
+        on_skip=_Skipped() if options.skip_bad else None,
     )
 
 
 def _say(line: str) -> None:
     typer.echo(f"Note: {line}", err=True)
+
+
+class _Skipped:
+    """Tells of messages that are skipped: of the first ones, then of the 10th, 100th, ..."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, fault: str) -> None:
+        self.n += 1
+        if self.n <= _TOLD or self.n == 10 ** (len(str(self.n)) - 1):
+            _say(f"{fault}; skipped, {self.n:,} so far")

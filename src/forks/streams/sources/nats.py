@@ -194,12 +194,12 @@ class JetStream:
             await asyncio.wait_for(self._client.close(), _ONCE)
 
 
-async def connected(url: Url, patience: float = CONNECT) -> Any:
+async def connected(url: Url, patience: float | None = None) -> Any:
     """Return a client of NATS, or raise `BrokerError` if there is no broker for so long."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + (CONNECT if patience is None else patience)
     while True:
         try:
-            return await _connect(url)
+            return await asyncio.wait_for(_connect(url), _ONCE)
         except Exception as error:  # of many kinds
             if time.monotonic() >= deadline:
                 raise BrokerError(f"{url.shown}: there is no NATS server: {why(error)}") from None
@@ -221,6 +221,8 @@ def _connect(url: Url) -> Coroutine[Any, Any, Any]:
         [f"nats://{host}" for host in url.hosts],
         name="forks",
         allow_reconnect=False,
+        max_reconnect_attempts=1,
+        reconnect_time_wait=0.1,
         connect_timeout=_ONCE,
         error_cb=_silent,
         ping_interval=10,

@@ -1,6 +1,6 @@
 """A source as the rows that the command line learns, with the columns and kinds of files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,19 +28,14 @@ class StreamInput(InputFile):
     before: int = 0  # rows that were learned up to there
     made: dict[str, Any] | None = None  # identity of the stream that the position is of
     first: int = FIRST
-    skip_bad: bool = False
+    on_skip: Callable[[str], None] | None = None  # hears of bad messages, which end it otherwise
 
     def __post_init__(self) -> None:
         assert self.source is not None
         super().__post_init__()
         self.name = self.source.name
-        self.skipped = 0  # messages
-        self.fault = ""  # of the last one
-        self._feed = Feed(self.source, self.position or {}, self._skip if self.skip_bad else None)
+        self._feed = Feed(self.source, self.position or {}, self.on_skip)
         self._stack.callback(self.source.close)
-
-    def _skip(self, fault: str) -> None:
-        self.skipped, self.fault = self.skipped + 1, fault
 
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
