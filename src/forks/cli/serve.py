@@ -33,6 +33,13 @@ class Options:
     state: Annotated[Path, folder_option("Folder of the models, journals and labels.")] = Path(
         "forks-state"
     )
+    streams: Annotated[
+        list[str],
+        text_option("[NAME=]URL", "Learn from nats://host/stream, kafka://broker/topic.", "--from"),
+    ] = ()  # type: ignore[assignment]
+    label: Annotated[
+        str | None, text_option("KEY", "Key of the labels in a stream. [default: the last]")
+    ] = None
     effort: Annotated[Effort, typer.Option(help="Of new models.")] = Effort.BALANCED
     task: Annotated[Task, typer.Option(help="Of new models; auto: by the first labels.")] = (
         Task.AUTO
@@ -67,6 +74,9 @@ def serve(options: Options) -> None:
     POST /v1/models/default/learn, /predict, /predict-then-learn, /feedback; /schema describes all,
     / shows the models live. What was acknowledged survives a crash. SIGTERM and Ctrl-C end it
     after what has come is learned.
+
+    With --from the model also learns a stream of a broker, each message once: after a crash it
+    goes on behind the last one that it has.
     """
     if options.new_token is not None:
         _show_token(options.new_token)
@@ -84,6 +94,11 @@ def serve(options: Options) -> None:
         context = _context(options)
     except StateError as error:
         raise ValueError(str(error)) from None
+    try:
+        _follow(context.service, options)
+    except BaseException:
+        context.service.close()
+        raise
     run(context, options.host, options.port, typer.echo)
 
 
@@ -134,6 +149,25 @@ def _context(options: Options) -> Any:
     if not service.workers:
         service.add("default")
     return Context(service, access, limits)
+
+
+def _follow(service: Any, options: Options) -> None:
+    """Have models learn the streams that the options name."""
+    from forks.streams.sources import is_url, make_source
+
+    for text in options.streams:
+        name, _, url = ("", "", text) if is_url(text) else text.partition("=")
+        if not is_url(url):
+            raise ValueError("--from takes [NAME=]URL, a stream of nats:// or kafka://")
+        if not name and len(service.workers) > 1:
+            names = ", ".join(service.workers)
+            raise ValueError(f"--from NAME=URL must say which model learns the stream: {names}")
+        source = make_source(url, say=_say)
+        service.follow(name or next(iter(service.workers)), source, options.label, _say)
+
+
+def _say(line: str) -> None:
+    typer.echo(f"Note: {line}", err=True)
 
 
 def _begin(text: str) -> tuple[str, bytes | None]:

@@ -27,9 +27,11 @@ async def healthz() -> dict[str, str]:
 
 @get("/readyz", summary="Tell whether the service can learn")
 async def readyz(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Tell whether all models can learn: 503 while a disk refuses writes."""
-    workers = request.app.state.context.service.workers
+    """Tell whether all models can learn: 503 while a disk refuses writes, or a stream ended."""
+    service = request.app.state.context.service
+    workers = service.workers
     faults = {name: w.storage_fault for name, w in workers.items() if w.storage_fault}
+    faults |= {name: f.fault for name, f in service.followers.items() if f.fault}
     dead = [name for name, w in workers.items() if not w.is_alive()]
     content = {"status": "ok" if not (faults or dead) else "unavailable", "faults": faults}
     status = 200 if not (faults or dead) else 503

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from forks.serve.messages import Messages, Streams
 from forks.serve.operations import Kind, Operation
 from forks.serve.pending import Fate, Pending
 from forks.serve.table_model import Answers, TableModel
@@ -31,17 +32,19 @@ class Outcome(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Rows of one operation; with an id, the row of a late label."""
+    """Rows of one operation; with an id, the row of a late label; or those of a message."""
 
     place: int  # of the operation
     batch: Batch
     id: str | None = None
+    message: str | None = None  # its name
 
 
 @dataclass
 class Applier:
     """Does operations to a model and to the rows that wait for labels.
 
+    `streams` is what is known of streams that are followed.
     `fates` counts what became of late labels. `delay` and `delayed` are the sum and the number of
     the rows that were learned between a prediction and its label, since the last look.
     """
@@ -50,6 +53,7 @@ class Applier:
     pending: Pending
     give_way: Callable[[], None] = field(default=lambda: None)
     fates: Counter[str] = field(default_factory=Counter)
+    streams: Streams = field(default_factory=Streams)
     delay: int = 0
     delayed: int = 0
     expected: int = 0  # delay that the learner was told
@@ -65,6 +69,8 @@ class Applier:
                     pieces.append(_Piece(len(outcomes) - 1, operation.content))
                 elif operation.kind is Kind.ASK:
                     self._ask(number, operation)
+                elif operation.kind is Kind.STREAM:
+                    self._receive(operation.content, pieces, outcomes)
                 else:
                     self._feedback(number, operation, pieces, outcomes)
                 if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
@@ -77,6 +83,14 @@ class Applier:
         for i, id in enumerate(asked.ids):
             row = asked.batch.part(i, i + 1).columns
             self.pending.ask(number, id, _pack(row), operation.time, operation.rounds)
+
+    def _receive(self, content: Messages, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+        """Take messages that are new, to be learned; `outcomes` ends with that of all of them."""
+        place = len(outcomes) - 1
+        for name, batch in self.streams.batches(content):
+            pieces.append(_Piece(place, batch, message=name))
+            if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
+                self._flush(pieces, outcomes)
 
     def _feedback(
         self, number: int, operation: Operation, pieces: list[_Piece], outcomes: list[Outcome]
@@ -145,6 +159,12 @@ class Applier:
 
     def _note(self, piece: _Piece, outcome: Outcome, outcomes: list[Outcome]) -> None:
         """Note what became of a piece; that of a late label stands among the fates."""
+        if piece.message is not None:
+            if outcome.error is not None:
+                self.streams.refuse(piece.message, outcome.error)
+            else:
+                self.streams.counts["learned"] += len(piece.batch)
+            return
         if piece.id is None:
             outcomes[piece.place] = outcome
             return
@@ -160,6 +180,7 @@ class Applier:
         """Return what a checkpoint keeps of it."""
         return {
             "fates": dict(self.fates),
+            "streams": self.streams.as_json(),
             "delay": self.delay,
             "delayed": self.delayed,
             "expected": self.expected,
@@ -168,5 +189,6 @@ class Applier:
     def restore(self, told: dict[str, Any]) -> None:
         """Go on from what `as_json` returned."""
         self.fates = Counter(told.get("fates", {}))
+        self.streams = Streams.from_json(told.get("streams", {}))
         self.delay, self.delayed = int(told.get("delay", 0)), int(told.get("delayed", 0))
         self.expected = int(told.get("expected", 0))

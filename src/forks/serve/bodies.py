@@ -122,7 +122,7 @@ def read_learn(form: Form, body: bytes) -> Batch:
             raise BodyError(f"there is no column {LABEL!r}")
         columns.pop(ID, None)
         batch = Batch.of_columns(columns, labels, columns.pop(WEIGHT, None))
-    _check(batch)
+    check_learnable(batch)
     return batch
 
 
@@ -198,7 +198,8 @@ def _arrow(body: bytes) -> dict[str, list[Any]]:
 # ---- checks ----------------------------------------------------------------------------------
 
 
-def _check(batch: Batch) -> None:
+def check_learnable(batch: Batch) -> None:
+    """Raise `BodyError` unless every row has a label, and cells are what they can be."""
     n = len(batch)
     if n == 0:
         raise BodyError("there are no rows")

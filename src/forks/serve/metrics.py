@@ -56,6 +56,11 @@ class _Models(Collector):
         failures = CounterMetricFamily(
             "forks_storage_failures", "Writes that the disk refused.", labels=["model"]
         )
+        streams = CounterMetricFamily(
+            "forks_stream",
+            "Of the stream that is followed: rows learned, messages refused, ...",
+            labels=["model", "what"],
+        )
         gauges = {
             name: GaugeMetricFamily(f"forks_{name}", text, labels=["model"])
             for name, text in _GAUGES.items()
@@ -69,13 +74,15 @@ class _Models(Collector):
             failures.add_metric([name], worker.failures)
             for fate, n in told["late_labels"].items():
                 late.add_metric([name, fate], n)
+            for what, n in (told["stream"] or {"counts": {}})["counts"].items():
+                streams.add_metric([name, what], n)
             values = _values(told)
             for gauge, value in values.items():
                 gauges[gauge].add_metric([name], value)
             for figure, value in told["figures"].items():
                 if isinstance(value, int | float):
                     figures.add_metric([name, figure], value)
-        yield from (rows, late, failures, *gauges.values(), figures)
+        yield from (rows, late, failures, streams, *gauges.values(), figures)
 
 
 _GAUGES = {

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from forks.serve.bodies import Asked, Form, LateLabel, read_ask, read_feedback, read_learn
+from forks.serve.messages import Messages, read_messages
 from forks.serve.tables import Batch
 
 _HEAD = struct.Struct("<BBdQ")
@@ -21,6 +22,7 @@ class Kind(IntEnum):
     LEARN = 1
     ASK = 2  # keep rows whose labels are to come
     FEEDBACK = 3  # labels of such rows
+    STREAM = 4  # learn messages of a stream
 
 
 class Operation(NamedTuple):
@@ -31,11 +33,13 @@ class Operation(NamedTuple):
     time: float
     rounds: int  # rows that were learned when it came
     body: bytes
-    content: Any  # Batch, Asked or list of LateLabel
+    content: Any  # Batch, Asked, list of LateLabel or Messages
 
     @property
     def n_rows(self) -> int:
-        """Rows, or labels, of the request."""
+        """Rows, labels or messages of the request."""
+        if self.kind is Kind.STREAM:
+            return len(self.content.messages)
         return len(self.content.batch if self.kind is Kind.ASK else self.content)
 
     def record(self) -> bytes:
@@ -43,12 +47,17 @@ class Operation(NamedTuple):
         return _HEAD.pack(self.kind, self.form, self.time, self.rounds) + self.body
 
 
-_READ: dict[Kind, Any] = {Kind.LEARN: read_learn, Kind.ASK: read_ask, Kind.FEEDBACK: read_feedback}
+_READ: dict[Kind, Any] = {
+    Kind.LEARN: read_learn,
+    Kind.ASK: read_ask,
+    Kind.FEEDBACK: read_feedback,
+    Kind.STREAM: read_messages,
+}
 
 
 def operation(kind: Kind, form: Form, body: bytes, time: float, rounds: int) -> Operation:
     """Read a request, or raise `BodyError`."""
-    content: Batch | Asked | list[LateLabel] = _READ[kind](form, body)
+    content: Batch | Asked | list[LateLabel] | Messages = _READ[kind](form, body)
     return Operation(kind, form, time, rounds, body, content)
 
 

@@ -2,13 +2,16 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from forks.serve import insight
+from forks.serve.following import Follower
 from forks.serve.keeper import Keeper
 from forks.serve.table_model import Settings
 from forks.serve.worker import Worker
+from forks.streams.sources import Source
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LOCK = "lock"
@@ -51,6 +54,7 @@ class Service:
         (self.state / "models").mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state / _LOCK)
         self.workers: dict[str, Worker] = {}
+        self.followers: dict[str, Follower] = {}  # by the names of their models
         for folder in sorted((self.state / "models").iterdir()):
             if folder.is_dir() and NAME.fullmatch(folder.name):
                 self._start(folder.name)
@@ -73,6 +77,18 @@ class Service:
         worker = Worker(name, keeper, self.every, self.seconds)
         worker.start()
         self.workers[name] = worker
+
+    def follow(
+        self, name: str, source: Source, label: str | None, say: Callable[[str], None]
+    ) -> None:
+        """Have a model learn a stream, from the first message on that it does not know."""
+        if name not in self.workers:
+            raise ValueError(f"there is no model {name!r} that could learn from {source.name}")
+        if name in self.followers:
+            raise ValueError(f"the model {name!r} learns from a stream already")
+        follower = self.followers[name] = Follower(self.workers[name], source, label, say)
+        follower.open()
+        follower.start()
 
     def info(self, name: str) -> dict[str, Any]:
         """Return what is known of a model."""
@@ -99,6 +115,20 @@ class Service:
             "checkpoint": {"rows": keeper.saved_rounds, "time": keeper.saved_at},
             "journal_bytes": keeper.journal.size,
             "storage_fault": worker.storage_fault or None,
+            "stream": self._stream(name),
+        }
+
+    def _stream(self, name: str) -> dict[str, Any] | None:
+        """Return what is known of the stream that a model learns from, if it does."""
+        follower, streams = self.followers.get(name), self.workers[name].keeper.applier.streams
+        if follower is None:
+            return None
+        return {
+            "url": follower.source.name,
+            "fault": follower.fault or None,
+            "next": streams.begin(follower.source.identity),
+            "counts": dict(streams.counts),
+            "last_refused": streams.fault or None,
         }
 
     def relevance(self, name: str) -> dict[str, float]:
@@ -111,8 +141,11 @@ class Service:
 
     def close(self) -> None:
         """Do what waits, write checkpoints, and let the state go."""
+        for follower in self.followers.values():
+            follower.stop()
         for worker in self.workers.values():
             worker.stop()
+        self.followers.clear()
         self.workers.clear()
         os.close(self._lock)
 

@@ -44,6 +44,7 @@ class JetStream:
         self._presence = Presence(self.name, say)
         self._loop = Loop()
         self._client: Any = None
+        self._made = ""  # when the stream was made
         self._reader: Any = None  # of the consumer
         self._delivered = 0  # messages of this consumer
         self._next = 1  # sequence
