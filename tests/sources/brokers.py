@@ -35,8 +35,8 @@ class Nats:
 
     kind = "nats"
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, *options):
+        self.folder, self.options = folder, options
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
@@ -46,6 +46,7 @@ class Nats:
     def start(self):
         program = shutil.which("nats-server", path=str(Path(sys.executable).parent))
         command = [program, "-js", "-sd", str(self.folder), "-a", "127.0.0.1", "-p", str(self.port)]
+        command += self.options
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 30.0
         while time.monotonic() < deadline:

@@ -1,6 +1,7 @@
 """`forks run`: from the files to the end of the pass."""
 
 import sys
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import typer
 from forks.cli._app import part_of
 from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
 from forks.cli._reading import Columns, Opening, given, input_file
+from forks.cli._streams import publishing, stream_input
 from forks.cli._understood import show_understood
 
 _MINUTE = 60.0  # seconds from one checkpoint of an endless stream to the next, at most
@@ -39,7 +41,8 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
 
     settings = settings_of(options.settings)
     begin = _begin(options)
-    with _opened(options, begin) as file:
+    with ExitStack() as stack:
+        file = stack.enter_context(_opened(options, begin))
         chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
         first = next(chunks, None)
         if first is None and not begin.place:
@@ -48,6 +51,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
         as_rows = _rows_of(file, encoder)
         kept = _Kept(options, file)
         state_after = getattr(file, "state_after", None)  # of a stream that can be sought in
+        publisher = stack.enter_context(publishing(keeping, file))
         try:
             finished = learn(
                 model,
@@ -59,6 +63,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
                 beside={"input": file.input.as_json()},
                 state_after=state_after,
                 seconds=None if state_after is None else _MINUTE,
+                publisher=publisher,
                 on_end=kept,
                 **keeping,
             )
@@ -76,8 +81,6 @@ def _opened(options: Any, begin: _Begin) -> Any:
     from forks.streams.sources import is_url
 
     if any(map(is_url, options.paths)):
-        from forks.cli._streams import stream_input
-
         return stream_input(options, begin.known, begin.place, begin.rows)
     if begin.place:
         raise ValueError(f"--checkpoint {options.checkpoint} is of a stream, not of files")

@@ -1,5 +1,8 @@
 """`forks run` on a stream of a broker."""
 
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -40,6 +43,40 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
         first=options.first,
         on_skip=_Skipped() if options.skip_bad else None,
     )
+
+
+@contextmanager
+def publishing(keeping: dict[str, Any], file: Any) -> Iterator[Any]:
+    """Context of what publishes predictions, if a URL is among the outputs; else of None."""
+    from forks.streams.sources import is_url, make_publisher
+
+    if not is_url(keeping["predictions"]):
+        yield None
+        return
+    publisher = make_publisher(keeping["predictions"], _say)
+    keeping["predictions"] = None
+    try:
+        publisher.open()
+        yield _Published(publisher, getattr(file, "id_of", lambda row: str(row + 1)))
+    finally:
+        publisher.close()
+
+
+class _Published:
+    """Predictions as messages, each with the place of its row as its id."""
+
+    def __init__(self, publisher: Any, id_of: Callable[[int], str]) -> None:
+        self._publisher, self._id_of = publisher, id_of
+
+    def send(self, row: int, record: dict[str, Any]) -> None:
+        from forks.streams.sources.publishing import Sent
+
+        id = self._id_of(row)
+        self._publisher.send(Sent(id, json.dumps({"id": id, **record}).encode()))
+
+    def flush(self, patience: float | None = None) -> bool:
+        arrived: bool = self._publisher.flush(patience)
+        return arrived
 
 
 def _say(line: str) -> None:

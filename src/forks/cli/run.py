@@ -69,7 +69,11 @@ class Keeping:
     """Options of `forks.evaluate.learn`."""
 
     predictions: Annotated[
-        Path | None, file_option("CSV", "Predictions, each before its label.")
+        str | None,
+        text_option(
+            "CSV|URL",
+            "Predictions, each before its label; also to nats://host/subject, kafka://broker/topic.",
+        ),
     ] = None
     metrics: Annotated[Path | None, file_option("JSONL", "Records as JSON lines.")] = None
     checkpoint: Annotated[Path | None, folder_option("Folder for checkpoints.")] = None
@@ -143,7 +147,7 @@ def run(options: Options) -> None:
         said = [option for option in said if option not in ("--shuffle", "--seed")]
         if said:
             raise ValueError(f"--model has its own learner: {', '.join(said)} cannot change it")
-    check_outputs(**{name: getattr(options, name) for name in _OUTPUTS})
+    check_outputs(**{name: _path(getattr(options, name)) for name in _OUTPUTS})
     check_folder("--checkpoint", options.checkpoint)
     with plain_warnings(), interrupts(options.checkpoint):
         if options.plot is not None:
@@ -154,6 +158,13 @@ def run(options: Options) -> None:
         if options.plot is not None:
             draw(finished, options.plot, names, Path(options.paths[0]).name)
     _report(finished, options)
+
+
+def _path(output: str | Path | None) -> Path | None:
+    """Return the path of an output, None if it is none."""
+    from forks.streams.sources import is_url
+
+    return None if output is None or is_url(output) else Path(output)
 
 
 def _report(finished: Any, options: Options) -> None:

@@ -1,12 +1,22 @@
-"""Files that a run appends to, and can be taken back to the length that a checkpoint knows."""
+"""Files that a run appends to, and can be taken back to the length that a checkpoint knows.
+
+And what publishes predictions elsewhere.
+"""
 
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from forks.files import sync
 
 STANDARD_OUTPUT = "-"  # as a path
+
+
+class Publisher(Protocol):
+    """Where predictions go to; see `forks.evaluate.learn`."""
+
+    def send(self, row: int, record: dict[str, Any]) -> None: ...
+    def flush(self, patience: float | None = None) -> bool: ...
 
 
 class Output:

@@ -83,6 +83,28 @@ class Predictions(NamedTuple):
                 columns += [names, values]
         return _lines(zip(*columns, strict=True))
 
+    def records(self, before: int, classes: np.ndarray | None) -> list[dict[str, Any]]:
+        """Return a JSON object per row; `before` is the number of rows that come before these."""
+        columns: dict[str, list[Any]] = {
+            "row": list(range(before + 1, before + 1 + len(self.answers))),
+            "prediction": self.answers.tolist(),
+        }
+        names = [] if classes is None else [plain(label) for label in classes]
+        if self.scores is not None:
+            by_class = self.scores.ndim == 2
+            columns["scores" if by_class else "score"] = (
+                _by_class(names, self.scores) if by_class else self.scores.tolist()
+            )
+        if self.probabilities is not None:
+            columns["probabilities"] = _by_class(names, self.probabilities)
+        if self.y is not None:
+            columns["label"] = [None if y != y else y for y in self.y.tolist()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _by_class(names: list[str], numbers: np.ndarray) -> list[dict[str, float]]:
+    return [dict(zip(names, row, strict=True)) for row in numbers.tolist()]
+
 
 def _lines(rows: Iterable[Iterable[Any]]) -> str:
     """Return lines that end in a line feed; cells with that or a carriage return are quoted."""

@@ -24,7 +24,8 @@ from forks.estimators.labels import UnknownLabelError
 from forks.estimators.saving import Saved, read, save
 from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
-from forks.evaluate._outputs import Output
+from forks.evaluate._outputs import Output, Publisher
+from forks.evaluate._relevance import by_feature, most_relevant
 from forks.evaluate.encoded import encoder_beside, encoder_state
 from forks.evaluate.metrics import ClassTally, Played
 from forks.evaluate.players import EstimatorPlayer
@@ -35,7 +36,7 @@ from forks.files import ModelFileError, encode, remove_temporary
 CHECKPOINT = "checkpoint.forks"
 WINDOW = 1000  # rounds of the recent figures
 _CURVE = ("rows", "rate", "recent")
-_TOP = 10  # features whose relevance is recorded
+_PATIENCE = 5.0  # seconds for predictions to arrive after an interrupt
 _MOST_CLASSES = 20  # beyond, records have no confusion matrix
 
 
@@ -103,6 +104,7 @@ def learn(
     beside: dict[str, Any] | None = None,
     state_after: Callable[[int], Any] | None = None,
     seconds: float | None = None,
+    publisher: Publisher | None = None,
     on_end: Callable[[Any, Any, int], None] | None = None,
 ) -> Finished:
     """Predict each row of a stream before its label is used, learn it, and keep records.
@@ -144,6 +146,9 @@ def learn(
         begins behind the rows of the checkpoint.
     seconds : float, optional
         After so many seconds there is a checkpoint in any case, between two chunks.
+    publisher : object, optional
+        Gets every prediction: `send(row, record)`, rows counted from 0, and `flush(patience)`,
+        which returns whether all have arrived. They have before a checkpoint is written.
     on_end : callable, optional
         Called with the model, the encoder and the number of rows when the pass ends, also if an
         interrupt or an error ends it.
@@ -171,6 +176,7 @@ def learn(
         session = _Session(model, classes, every, checkpoint, note, on_record)
         session.encoder, session.beside = encoder, beside or {}
         session.state_after, session.seconds = state_after, seconds
+        session.publisher = publisher
         lengths = session.restore(resume)
         session.predictions, session.metrics = (
             stack.enter_context(closing(Output(None if path is None else Path(path), length)))
@@ -185,6 +191,7 @@ def learn(
 
 
 class _Session:
+    publisher: Publisher | None = None
     predictions: Output
     metrics: Output
     encoder: Any = None
@@ -298,6 +305,10 @@ class _Session:
                 for part in rows.part(skipped, rows.n_rows).parts(due, self.every):
                     with uninterrupted():
                         self._play_rows(part)
+                    self._deliver()
+                    if self.player.rounds % self.every == 0:
+                        with uninterrupted():
+                            self.save()
                 self.predictions.flush(to_disk=False)  # a pipe may pause now
                 self._save_if_due()
             if to_skip:
@@ -307,7 +318,7 @@ class _Session:
                     f"{rounds:,}"
                 )
         except (KeyboardInterrupt, ValueError):  # what was learned is not lost
-            if self.player.rounds > self.saved:
+            if self.player.rounds > self.saved and self._deliver(_PATIENCE):
                 self.save()
             raise
         if self.player.rounds == 0:
@@ -335,17 +346,29 @@ class _Session:
         self._trace(rows.y, played)
         if self.predictions.path is not None:
             self._write(before, played, rows.y)
+        if self.publisher is not None:
+            records = self._table(played, rows.y).records(before, self._classes)
+            for i, record in enumerate(records):
+                self.publisher.send(before + i, record)
         if player.rounds % self.every == 0:
             self._record()
-            self.save()
+
+    @property
+    def _classes(self) -> Any:
+        return self.player.classes if self.player.classifies else None
+
+    def _table(self, played: Played, y: np.ndarray) -> Predictions:
+        if not self.player.classifies:
+            return Predictions(played.answers, y=y)
+        return Predictions(played.answers, played.scores, played.probabilities, y)
+
+    def _deliver(self, patience: float | None = None) -> bool:
+        """Return whether all predictions have arrived where they are published, if they are."""
+        return self.publisher is None or self.publisher.flush(patience)
 
     def _write(self, before: int, played: Played, y: np.ndarray) -> None:
         """Write predictions; `before` is the number of rows that come before."""
-        classes = self.player.classes if self.player.classifies else None
-        if classes is None:
-            table = Predictions(played.answers, y=y)
-        else:
-            table = Predictions(played.answers, played.scores, played.probabilities, y)
+        classes, table = self._classes, self._table(played, y)
         if self.columns is None:
             self.columns = [] if classes is None else [plain(label) for label in classes]
             self.predictions.write(table.heading(classes))
@@ -385,7 +408,7 @@ class _Session:
         self.recorded = self.player.rounds
         self.metrics.write(json.dumps(figures) + "\n")
         self.records.append(self.recorded)
-        self.relevance.append(_most_relevant(self.player.model))
+        self.relevance.append(most_relevant(self.player.model))
         if self.on_record is not None:
             self.on_record(figures)
 
@@ -394,7 +417,7 @@ class _Session:
         curve = dict(zip(_CURVE, self.curve.table().T, strict=True))
         if not self.player.classifies:
             curve |= {name: np.sqrt(curve[name]) for name in ("rate", "recent")}
-        records, relevance = np.array(self.records, np.int64), _by_feature(self.relevance)
+        records, relevance = np.array(self.records, np.int64), by_feature(self.relevance)
         model, rows = self.player.model, self.player.rounds
         return Finished(model, rows, self.figures(), curve, records, relevance)
 
@@ -419,26 +442,6 @@ def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
         names = sorted(notes[0].keys() | notes[1].keys())
         which = [name for name in names if notes[0].get(name) != notes[1].get(name)]
     return ", ".join(which)
-
-
-def _most_relevant(model: Any) -> list[float]:
-    """Return the numbers of the features that matter most now, and then their relevance."""
-    if not hasattr(model.learner_, "feature_relevance"):
-        return []
-    width = min(_TOP, model.n_features_in_)
-    relevance = getattr(model, "feature_relevance_", np.zeros(model.n_features_in_))
-    top = np.argsort(-relevance, kind="stable")[:width]
-    return [*top.tolist(), *relevance[top].tolist()]
-
-
-def _by_feature(records: list[list[float]]) -> dict[int, np.ndarray]:
-    """Return the relevance of features at every record, those that mattered most first."""
-    found: dict[int, np.ndarray] = {}
-    for i, record in enumerate(records):
-        half = len(record) // 2
-        for feature, value in zip(map(int, record[:half]), record[half:], strict=True):
-            found.setdefault(feature, np.zeros(len(records)))[i] = value
-    return dict(sorted(found.items(), key=lambda item: -item[1].sum()))
 
 
 def _or_none(value: Any) -> Any:

@@ -5,6 +5,9 @@ what is kept with a model: on resume the source is opened there, and each row is
 whatever the broker delivers again.
 """
 
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
 from forks.streams.sources.source import (
     BrokerError,
     Message,
@@ -15,7 +18,10 @@ from forks.streams.sources.source import (
     position_as_json,
     position_from_json,
 )
-from forks.streams.sources.urls import is_url, read_url
+from forks.streams.sources.urls import Url, is_url, read_url
+
+if TYPE_CHECKING:
+    from forks.streams.sources.publishing import Publisher
 
 __all__ = [
     "BrokerError",
@@ -25,10 +31,13 @@ __all__ = [
     "Say",
     "Source",
     "is_url",
+    "make_publisher",
     "make_source",
     "position_as_json",
     "position_from_json",
 ]
+
+_CLIENTS = {"nats": ("nats", "nats-py"), "kafka": ("confluent_kafka", "confluent-kafka")}
 
 
 def make_source(text: str, *, until_end: bool = False, say: Say = lambda line: None) -> Source:
@@ -43,20 +52,25 @@ def make_source(text: str, *, until_end: bool = False, say: Say = lambda line: N
     say : callable
         Called with a line if the broker goes away or comes back.
     """
-    url = read_url(text)
-    if url.kind == "kafka":
-        from forks.streams.sources.kafka import Topic
-
-        _needs("kafka", "confluent_kafka", text)
-        return Topic(url, until_end, say)
+    from forks.streams.sources.kafka import Topic
     from forks.streams.sources.nats import JetStream
 
-    _needs("nats", "nats", text)
-    return JetStream(url, until_end, say)
+    url = _installed(text)
+    return Topic(url, until_end, say) if url.kind == "kafka" else JetStream(url, until_end, say)
 
 
-def _needs(extra: str, module: str, text: str) -> None:
-    from importlib.util import find_spec
+def make_publisher(text: str, say: Say = lambda line: None) -> "Publisher":
+    """Return what sends messages to the subject or the topic that a URL names."""
+    from forks.streams.sources.publishing import PUBLISHERS
 
+    url = _installed(text)
+    return PUBLISHERS[url.kind](url, say)
+
+
+def _installed(text: str) -> Url:
+    """Return the parts of a URL whose client is installed."""
+    url = read_url(text)
+    module, package = _CLIENTS[url.kind]
     if find_spec(module) is None:
-        raise ImportError(f"{extra}:// needs {module}: pip install 'forks-learn[{extra}]'")
+        raise ImportError(f"{url.kind}:// needs {package}: pip install 'forks-learn[{url.kind}]'")
+    return url

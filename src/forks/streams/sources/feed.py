@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from forks.streams.files import PATIENCE, StreamError
@@ -19,30 +20,28 @@ class Row(NamedTuple):
     value: dict[str, Any]
     partition: int
     offset: int
-    index: int  # in its message
+    line: int  # of its message
     is_last: bool  # of its message
 
     @property
     def next(self) -> Place:
         """What comes behind it."""
-        return Place(self.offset + 1) if self.is_last else Place(self.offset, self.index + 1)
+        return Place(self.offset + 1) if self.is_last else Place(self.offset, self.line + 1)
 
 
 def rows_of(message: Message) -> list[dict[str, Any]]:
-    """Return the objects of a message, one a line, or raise `ValueError`."""
-    lines = message.data.splitlines()
+    """Return the objects of a message, or raise `ValueError`.
+
+    There is one in each line, or one in all.
+    """
+    lines = [line for line in message.data.splitlines() if line.strip()]
     try:
-        return [read_object(message.data)] if len(lines) == 1 else _objects(message.data, lines)
+        return [read_object(line) for line in lines]
     except (ValueError, RecursionError) as error:
+        if len(lines) > 1:
+            with suppress(ValueError, RecursionError):
+                return [read_object(message.data)]
         raise ValueError(f"not JSON objects: {error}") from None
-
-
-def _objects(data: bytes, lines: list[bytes]) -> list[dict[str, Any]]:
-    """Return an object that is written over several lines, or the object of each line."""
-    try:
-        return [read_object(line) for line in lines if line.strip()]
-    except ValueError:
-        return [read_object(data)]
 
 
 class Feed:
@@ -126,9 +125,9 @@ class Feed:
         """Name a row, counted from 0, that is not passed: its message, and its line there."""
         at = self._given[row - self.passed]
         place = self.source.where(at.partition, at.offset)
-        return place if at.is_last and at.index == 0 else f"{place}, line {at.index + 1}"
+        return place if at.is_last and at.line == 0 else f"{place}, line {at.line + 1}"
 
     def id_of(self, row: int) -> str:
-        """Return what names a row in all times: partition, offset, and its number there."""
+        """Return what names a row for ever: stream, partition, offset, and its number there."""
         at = self._given[row - self.passed]
-        return f"{at.partition}-{at.offset}-{at.index}"
+        return f"{self.source.identity['stream']}-{at.partition}-{at.offset}-{at.line}"

@@ -89,7 +89,7 @@ class StreamInput(InputFile):
         return self._feed.where(row - self.before)
 
     def id_of(self, row: int) -> str:
-        """Return what names a row in all times."""
+        """Return what names a row for ever."""
         return self._feed.id_of(row - self.before)
 
 

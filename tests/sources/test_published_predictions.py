@@ -1,0 +1,89 @@
+"""`forks run --predictions URL`: predictions as messages."""
+
+import csv
+import json
+
+from brokers import made_up_rows
+from confluent_kafka import Consumer, TopicPartition
+from killable import finished
+from test_run_streams import call
+
+FAST = ("--effort", "fast", "--no-progress", "--every", 100)
+
+
+def read_topic(cluster, name):
+    """Return (key, value) of all messages of a topic."""
+    consumer = Consumer({"bootstrap.servers": cluster.host, "group.id": "test"})
+    ends = {p: consumer.get_watermark_offsets(TopicPartition(name, p), 10)[1] for p in range(4)}
+    consumer.assign([TopicPartition(name, p, 0) for p in ends])
+    found = []
+    while len(found) < sum(ends.values()):
+        message = consumer.poll(10.0)
+        found.append((message.key().decode(), json.loads(message.value())))
+    consumer.close()
+    return found
+
+
+def expected(file, folder):
+    """Return the predictions of the file, as CSV has them."""
+    finished("run", file, *FAST, "--chunk", 100, "--predictions", folder / "predictions.csv")
+    with open(folder / "predictions.csv") as lines:
+        return list(csv.DictReader(lines))
+
+
+def check(found, rows):
+    """Check messages, by their ids, against lines of CSV."""
+    assert len(found) == len(rows)
+    for record, row in zip(found, rows, strict=True):
+        assert record["prediction"] == row["prediction"]
+        assert record["row"] == int(row["row"])
+        assert record["score"] == float(row["score"])
+        assert record["probabilities"]["yes"] == float(row["probability_yes"])
+        assert (record["label"] or "") == row["label"]
+
+
+def test_predictions_go_to_a_subject_with_the_place_of_the_row(nats_server, stream, tmp_path):
+    rows = made_up_rows(220)
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(rows))
+    nats_server.make(stream, ["\n".join(rows[i : i + 2]) for i in range(0, 220, 2)])
+    nats_server.make(f"{stream}_out")
+    arguments = ("run", nats_server.url(stream), "--until-end", *FAST)
+    told = ("--predictions", nats_server.url(f"{stream}_out.it"))
+    finished(*arguments, *told)
+    messages = nats_server.read(f"{stream}_out")
+    found = [json.loads(data) for _, data in messages]
+    assert [record["id"] for record in found] == [
+        f"{stream}-0-{i // 2 + 1}-{i % 2}" for i in range(220)
+    ]
+    assert [headers["Nats-Msg-Id"] for headers, _ in messages] == [one["id"] for one in found]
+    check(found, expected(file, tmp_path))
+    finished(*arguments, *told)  # the stream knows the ids
+    assert len(nats_server.read(f"{stream}_out")) == 220
+
+
+def test_predictions_go_to_a_topic(kafka_cluster, stream, tmp_path):
+    rows = made_up_rows(220)
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(rows))
+    url = kafka_cluster.url(stream)
+    finished("run", file, "--chunk", 100, *FAST, "--predictions", url)
+    found = sorted(read_topic(kafka_cluster, stream), key=lambda one: one[1]["row"])
+    assert [key for key, _ in found] == [str(row + 1) for row in range(220)]
+    check([record for _, record in found], expected(file, tmp_path))
+
+
+def test_where_predictions_cannot_go_is_said_before_anything_is_learned(
+    nats_server, tmp_path, monkeypatch
+):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(made_up_rows(120)))
+    monkeypatch.setattr("forks.streams.sources.publishing._CONNECT", 0.5)
+    for url, said in {
+        nats_server.url("nobody"): "no stream takes the subject",
+        "kafka://127.0.0.1:1/topic": "there is no Kafka broker",
+    }.items():
+        result = call("run", file, *FAST, "--predictions", url, "--save", tmp_path / "model")
+        assert result.exit_code == 1
+        assert f"{url}: {said}" in result.output
+        assert not (tmp_path / "model").exists()
