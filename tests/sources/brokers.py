@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nats
 import numpy as np
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 
 def made_up_rows(n, seed=0):
@@ -142,3 +142,15 @@ class Kafka:
             at = {"partition": self._time * 7 % 11 % partitions, "timestamp": self._time}
             self.producer.produce(name, message.encode(), **at)
         self.producer.flush()
+
+    def read(self, name):
+        """Return (key, data) of all messages of a topic."""
+        reader = Consumer({"bootstrap.servers": self.host, "group.id": "test"})
+        ends = {p: reader.get_watermark_offsets(TopicPartition(name, p), 10)[1] for p in range(4)}
+        reader.assign([TopicPartition(name, p, 0) for p in ends])
+        found = []
+        while len(found) < sum(ends.values()):
+            message = reader.poll(10.0)
+            found.append((message.key().decode(), message.value()))
+        reader.close()
+        return found

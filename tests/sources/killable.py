@@ -7,6 +7,7 @@ import sys
 from multiprocessing import forkserver
 from unittest import mock
 
+from brokers import Kafka
 from typer.testing import CliRunner
 
 from forks.cli import main
@@ -35,6 +36,23 @@ def _run(arguments):
         os.dup2(nowhere.fileno(), 2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     main(arguments)
+
+
+def mock_cluster(topic, n):
+    """Start a Kafka mock cluster in a process of its own, with n messages; return its address."""
+    _start_server()
+    here, there = _CONTEXT.Pipe()
+    process = _CONTEXT.Process(target=_cluster, args=(there, topic, n), daemon=True)
+    process.start()
+    assert here.poll(60.0)
+    return process, here.recv()
+
+
+def _cluster(there, topic, n):
+    cluster = Kafka()
+    cluster.publish(topic, [str(i) for i in range(n)])
+    there.send(cluster.host)
+    signal.pause()
 
 
 def kill(process):

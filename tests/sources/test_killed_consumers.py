@@ -1,6 +1,9 @@
 """Consumers killed again and again: the model is, byte for byte, that of an unbroken one."""
 
+import json
+import os
 import random
+import signal
 import time
 
 import pytest
@@ -11,21 +14,21 @@ from test_following import followed, learned_at_once, n_labelled
 FILES = ("model", "predictions", "metrics", "ck/checkpoint.forks")
 
 
-def command(folder, url):
+def command(folder, url, *options):
     outputs = ["--checkpoint", folder / "ck", "--save", folder / "model"]
     outputs += ["--predictions", folder / "predictions", "--metrics", folder / "metrics"]
-    return ["run", url, "--effort", "fast", "--every", 60, "--resume", *outputs]
+    return ["run", url, "--effort", "fast", "--every", 60, "--resume", *outputs, *options]
 
 
 def content(folder):
     return [(folder / name).read_bytes() for name in FILES]
 
 
-def killed_while_it_learns(folder, url, rng):
+def killed_while_it_learns(folder, arguments, rng):
     """Start a consumer, kill it at some moment after it has written, and tell whether it ran."""
     checkpoint = folder / "ck" / "checkpoint.forks"
     before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
-    process = forks_process(*command(folder, url))
+    process = forks_process(*arguments)
     deadline = time.monotonic() + 60.0
     while process.is_alive() and time.monotonic() < deadline:
         now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
@@ -44,7 +47,7 @@ def play(broker, stream, tmp_path, kills, rows_a_kill):
         folder.mkdir()
     finished(*command(whole, broker.url(stream)), "--until-end")
     killed = sum(
-        killed_while_it_learns(parts, broker.url(stream), rng) for _ in range(kills)
+        killed_while_it_learns(parts, command(parts, broker.url(stream)), rng) for _ in range(kills)
     )  # without --until-end: they would go on for ever
     said = finished(*command(parts, broker.url(stream)), "--until-end")
     assert killed == kills
@@ -59,6 +62,43 @@ def test_runs_that_are_killed_end_as_one_that_was_not(broker, stream, tmp_path):
 @pytest.mark.slow
 def test_runs_that_are_killed_twenty_times(broker, stream, tmp_path):
     play(broker, stream, tmp_path, kills=20, rows_a_kill=1_000)
+
+
+def test_predictions_of_killed_runs_are_all_there_and_agree(broker, stream, tmp_path):
+    rng, rows = random.Random(3), made_up_rows(700)
+    broker.make(stream, rows)
+    name = f"{stream}_out"
+    if broker.kind == "nats":
+        broker.make(name, duplicate_window=0.1)  # seconds that it knows ids, or doubles were gone
+    out = broker.url(f"{name}.it" if broker.kind == "nats" else name)
+    told = ["run", broker.url(stream), "--effort", "fast", "--every", 60, "--resume"]
+    told += ["--checkpoint", tmp_path / "ck", "--predictions", out]
+    for _ in range(2):
+        assert killed_while_it_learns(tmp_path, told, rng)
+    finished(*told, "--until-end")
+    data = broker.read(name)
+    found = {}
+    for _, value in data:
+        record = json.loads(value)
+        assert found.setdefault(record["id"], record) == record
+    assert sorted(record["row"] for record in found.values()) == list(range(1, 701))
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_run_that_waits_with_all_that_it_learned(broker, stream, tmp_path, by):
+    broker.make(stream, made_up_rows(230))
+    process = forks_process(*command(tmp_path, broker.url(stream)))
+    lines, deadline = 0, time.monotonic() + 60.0
+    while lines < 231 and time.monotonic() < deadline:
+        path = tmp_path / "predictions"
+        lines = path.read_text().count("\n") if path.exists() else 0
+        time.sleep(0.01)
+    os.kill(process.pid, by)
+    process.join(30.0)
+    assert process.exitcode == 128 + by
+    saved = [(tmp_path / name).read_bytes() for name in ("model", "predictions")]
+    finished(*command(tmp_path, broker.url(stream)), "--until-end")
+    assert [(tmp_path / name).read_bytes() for name in ("model", "predictions")] == saved
 
 
 def written(state):

@@ -4,24 +4,10 @@ import csv
 import json
 
 from brokers import made_up_rows
-from confluent_kafka import Consumer, TopicPartition
 from killable import finished
 from test_run_streams import call
 
 FAST = ("--effort", "fast", "--no-progress", "--every", 100)
-
-
-def read_topic(cluster, name):
-    """Return (key, value) of all messages of a topic."""
-    consumer = Consumer({"bootstrap.servers": cluster.host, "group.id": "test"})
-    ends = {p: consumer.get_watermark_offsets(TopicPartition(name, p), 10)[1] for p in range(4)}
-    consumer.assign([TopicPartition(name, p, 0) for p in ends])
-    found = []
-    while len(found) < sum(ends.values()):
-        message = consumer.poll(10.0)
-        found.append((message.key().decode(), json.loads(message.value())))
-    consumer.close()
-    return found
 
 
 def expected(file, folder):
@@ -68,7 +54,8 @@ def test_predictions_go_to_a_topic(kafka_cluster, stream, tmp_path):
     file.write_text("\n".join(rows))
     url = kafka_cluster.url(stream)
     finished("run", file, "--chunk", 100, *FAST, "--predictions", url)
-    found = sorted(read_topic(kafka_cluster, stream), key=lambda one: one[1]["row"])
+    messages = [(key, json.loads(data)) for key, data in kafka_cluster.read(stream)]
+    found = sorted(messages, key=lambda one: one[1]["row"])
     assert [key for key, _ in found] == [str(row + 1) for row in range(220)]
     check([record for _, record in found], expected(file, tmp_path))
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from brokers import Nats
+from killable import kill, mock_cluster
 
 from forks.cli import _streams
 from forks.streams import StreamError
@@ -132,6 +133,19 @@ def test_a_broker_that_goes_away_is_waited_for(tmp_path, stream):
     away, back = said
     assert away.startswith(f"{server.url(stream)} is away (")
     assert back == f"{server.url(stream)} is back"
+
+
+def test_brokers_of_kafka_that_go_away_are_told_of(stream):
+    process, host = mock_cluster(stream, 5)
+    said = []
+    source = opened(f"kafka://{host}/{stream}", until_end=False, say=said.append)
+    assert numbers(source.take(10, 10.0)) == list(range(5))
+    kill(process)
+    deadline = time.monotonic() + 20.0
+    while not said and time.monotonic() < deadline:
+        assert source.take(10, 0.2) == []
+    source.close()
+    assert said == [f"kafka://{host}/{stream} is away (no broker answers): waiting for it"]
 
 
 def test_partitions_are_merged_by_time_and_none_runs_far_ahead(kafka_cluster, stream, monkeypatch):
