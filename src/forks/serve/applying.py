@@ -142,8 +142,9 @@ class Applier:
     def _learn_together(self, pieces: list[_Piece], outcomes: list[Outcome]) -> bool:
         if not self.model.ready:  # the first rows are looked at one request after the other
             return False
-        batch = pieces[0].batch
-        if any(piece.batch.columns.keys() != batch.columns.keys() for piece in pieces):
+        names = pieces[0].batch.columns.keys()
+        alike = all(piece.batch.columns.keys() == names for piece in pieces)
+        if not alike and self.model.encoder is None:  # columns may count by their order
             return False
         batch = Batch.concatenated([piece.batch for piece in pieces])
         try:

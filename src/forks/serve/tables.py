@@ -59,10 +59,11 @@ class Batch(NamedTuple):
 
     @classmethod
     def concatenated(cls, batches: list["Batch"]) -> "Batch":
-        """Return the rows of batches that have the same columns, one after the other."""
+        """Return the rows of batches, one after the other; cells that one has not are missing."""
+        names = dict.fromkeys(name for batch in batches for name in batch.columns)
         columns = {
-            name: [cell for batch in batches for cell in batch.columns[name]]
-            for name in batches[0].columns
+            name: [c for batch in batches for c in batch.columns.get(name) or [None] * batch.n]
+            for name in names
         }
         labels = [label for batch in batches for label in batch.labels]
         weights = None

@@ -135,6 +135,8 @@ class JetStream:
             mem_storage=True,
             num_replicas=1,
         )
+        if self._reader is not None:
+            await self._reader.unsubscribe()
         manager = self._client.jetstream(timeout=_ONCE)
         info = await manager.add_consumer(self.url.stream, config)
         self._reader = await manager.pull_subscribe_bind(info.name, self.url.stream)
