@@ -182,8 +182,8 @@ def test_several_files_are_one_stream(tmp_path):
     assert table["a"].tolist() == [1, 2, 3, 4]
     assert table["b"].tolist() == ["x", "y", "z", None]
     np.testing.assert_array_equal(y, [0, 1, 1, 0])
-    assert file.where(1) == (one, 2)
-    assert file.where(2) == (two, 1)
+    assert file.where(1) == f"{one}, row 2"
+    assert file.where(2) == f"{two}, row 1"
     bad = write(tmp_path, "a,b,y\n1,x,0\nq,x,0\n", "3.csv")
     with pytest.raises(StreamError, match=r"3.csv, row 2, column 'a': 'q'"):
         read([one, bad])

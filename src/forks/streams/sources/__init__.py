@@ -37,7 +37,10 @@ __all__ = [
     "position_from_json",
 ]
 
-_CLIENTS = {"nats": ("nats", "nats-py"), "kafka": ("confluent_kafka", "confluent-kafka")}
+_CLIENTS = {  # modules, and how to get them
+    "nats": ("nats", "nats-py: pip install 'forks-learn[nats]'"),
+    "kafka": ("confluent_kafka", "confluent-kafka: pip install 'forks-learn[kafka]'"),
+}
 
 
 def make_source(text: str, *, until_end: bool = False, say: Say = lambda line: None) -> Source:
@@ -72,5 +75,5 @@ def _installed(text: str) -> Url:
     url = read_url(text)
     module, package = _CLIENTS[url.kind]
     if find_spec(module) is None:
-        raise ImportError(f"{url.kind}:// needs {package}: pip install 'forks-learn[{url.kind}]'")
+        raise ImportError(f"{url.kind}:// needs {package}")
     return url
