@@ -74,8 +74,25 @@ def test_a_message_that_is_no_object_is_an_error_or_skipped(broker, stream, tmp_
     assert result.exit_code == 0
     (note,) = [line for line in result.output.splitlines() if line.startswith("Note: ")]
     assert where in note
-    assert note.endswith("; skipped, 1 so far")
+    assert note.endswith("; passed over, 1 so far")
     assert "150 rows" in result.output
+
+
+def test_a_cell_that_is_no_number_may_be_taken_for_missing(broker, stream, tmp_path):
+    rows = made_up_rows(150)
+    wrong = rows[120].replace('"a": ', '"a": "off", "was": ')
+    gap = rows[120].replace('"a": ', '"was": ')
+    found = []
+    for name, row in (("wrong", wrong), ("gap", gap)):
+        broker.make(f"{stream}_{name}", [*rows[:120], row, *rows[121:]])
+        url = broker.url(f"{stream}_{name}")
+        save = ("--save", tmp_path / name)
+        result = call("run", url, "--until-end", "--skip-bad", *save, *FAST)
+        assert result.exit_code == 0
+        found.append((tmp_path / name).read_bytes())
+        told = "column 'a': 'off' is not a number, and taken for missing; passed over, 1 so far"
+        assert (told in result.output) == (name == "wrong")
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,17 @@ def test_what_is_lost_or_doubled_on_the_way_comes_from_another_consumer(nats_ser
             found[at], found[0] = found[0], found[at]
         return found
 
+    usual_consume = type(source)._consume
+
+    async def refused(self):
+        if rng.random() < 0.3:
+            raise OSError("no consumer now")
+        await usual_consume(self)
+
     patch = pytest.MonkeyPatch()
     patch.setattr(type(source._reader), "fetch", faulty)
+    patch.setattr(type(source), "_consume", refused)
+    patch.setattr("forks.streams.sources.nats._PAUSE", 0.02)
     try:
         assert numbers(taken(source)) == list(range(400))
     finally:

@@ -9,7 +9,7 @@ import typer
 
 from forks.cli._reading import told_of
 
-_TOLD = 3  # messages that are skipped, each with a line
+_TOLD = 3  # faults that have a line each
 
 
 def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: int) -> Any:
@@ -84,7 +84,7 @@ def _say(line: str) -> None:
 
 
 class _Skipped:
-    """Tells of messages that are skipped: of the first ones, then of the 10th, 100th, ..."""
+    """Tells of faults that are passed over: of the first ones, then of the 10th, 100th, ..."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -92,4 +92,4 @@ class _Skipped:
     def __call__(self, fault: str) -> None:
         self.n += 1
         if self.n <= _TOLD or self.n == 10 ** (len(str(self.n)) - 1):
-            _say(f"{fault}; skipped, {self.n:,} so far")
+            _say(f"{fault}; passed over, {self.n:,} so far")

@@ -95,7 +95,10 @@ class Following:
     first: Annotated[int, count_option("Rows of a stream that are looked at first.")] = 100
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Skip messages that are no JSON objects, and count them."),
+        typer.Option(
+            "--skip-bad",
+            help="Skip messages that are no JSON objects; cells that are no numbers are missing.",
+        ),
     ] = False
 
 

@@ -19,6 +19,7 @@ from forks.streams.sources import BrokerError, Source
 
 _MOST = 1_000  # messages of one record
 _WAIT = 0.5  # seconds of one look for messages
+_PATIENCE = 20.0  # seconds for what was taken to be learned, at the end
 _RETRY = 2.0  # seconds after a write that the disk refused
 
 
@@ -84,5 +85,5 @@ class Follower(threading.Thread):
         """End, after what was taken is learned."""
         self._stopping = True
         if self.is_alive():
-            self.join()
+            self.join(_PATIENCE)
         self.source.close()

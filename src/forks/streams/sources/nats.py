@@ -135,8 +135,6 @@ class JetStream:
             mem_storage=True,
             num_replicas=1,
         )
-        if self._reader is not None:
-            await self._reader.unsubscribe()
         manager = self._client.jetstream(timeout=_ONCE)
         info = await manager.add_consumer(self.url.stream, config)
         self._reader = await manager.pull_subscribe_bind(info.name, self.url.stream)
@@ -149,7 +147,7 @@ class JetStream:
                 await self._reconnect()
             found = await self._fetch(most, min(wait, _PAUSE))
             self._presence.found()
-            while not found and not self.ended and time.monotonic() < deadline:
+            while not found and self._waits and time.monotonic() < deadline:
                 found = await self._fetch(most, _PAUSE)
             return found
         except StreamError:
@@ -161,6 +159,11 @@ class JetStream:
         self._reader = None
         await asyncio.sleep(_PAUSE)
         return []
+
+    @property
+    def _waits(self) -> bool:
+        """Whether there is a consumer that may have more."""
+        return self._reader is not None and not self.ended
 
     async def _reconnect(self) -> None:
         if not self._client.is_connected:
@@ -179,11 +182,17 @@ class JetStream:
             fetched = await self._reader.fetch(most, timeout=max(wait, 0.01))
         except (TimeoutError, NatsTimeoutError):
             return []
+        return await self._received(fetched)
+
+    async def _received(self, fetched: list[Any]) -> list[Message]:
+        """Return messages up to one that is not the next; then there will be another consumer."""
         found: list[Message] = []
         for message in fetched:
             told = message.metadata
             if told.sequence.consumer != self._delivered + 1:  # something got lost on the way
-                await self._consume()
+                reader, self._reader = self._reader, None
+                with suppress(Exception):  # what was found must not get lost
+                    await reader.unsubscribe()
                 break
             self._delivered += 1
             self._next, self._left = told.sequence.stream + 1, told.num_pending

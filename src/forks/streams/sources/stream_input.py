@@ -1,8 +1,11 @@
 """A source as the rows that the command line learns, with the columns and kinds of files."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from forks.streams.columns import ArrayColumn, Column
 from forks.streams.files import StreamError
@@ -10,7 +13,7 @@ from forks.streams.formats.jsonl import JSON_LINES, columns_of
 from forks.streams.opening import Opened, check_undelimited
 from forks.streams.sources.feed import Feed, Row
 from forks.streams.sources.source import Position, Source, position_as_json
-from forks.streams.tables import InputFile, Labelled
+from forks.streams.tables import ColumnInput, InputFile, Labelled
 
 FIRST = 100  # rows that columns and task are found from, as in the service
 
@@ -28,7 +31,7 @@ class StreamInput(InputFile):
     before: int = 0  # rows that were learned up to there
     made: dict[str, Any] | None = None  # identity of the stream that the position is of
     first: int = FIRST
-    on_skip: Callable[[str], None] | None = None  # hears of bad messages, which end it otherwise
+    on_skip: Callable[[str], None] | None = None  # hears of faults, which end the run otherwise
 
     def __post_init__(self) -> None:
         assert self.source is not None
@@ -58,9 +61,11 @@ class StreamInput(InputFile):
             raise StreamError(f"{self.name} is not what the checkpoint was learned from: {was}")
 
     def _columns(self) -> Iterator[dict[str, Column]]:
-        names: list[str] | None = None
-        n, exactly = (min(self.first, self.chunk), True) if self.input is None else (0, False)
-        while rows := self._feed.take(n or self.chunk, exactly):
+        is_new, names = self.input is None, None
+        rows = (
+            self._feed.take(min(self.first, self.chunk), exactly=True) if is_new else self._more()
+        )
+        while rows:
             names = names or self._names(rows)
             if not names:
                 raise StreamError(f"{self._feed.where(self._row)}: no keys")
@@ -68,7 +73,10 @@ class StreamInput(InputFile):
             yield {name: ArrayColumn(array) for name, array in arrays.items()}
             self._row += len(rows)
             self._feed.position_after(self._row)  # whoever asks for more has learned these
-            n, exactly = 0, False
+            rows = self._more()
+
+    def _more(self) -> list[Row]:
+        return self._feed.take(self.chunk)
 
     def _names(self, rows: list[Row]) -> list[str]:
         """Return the columns: those that are known, or the keys of the first rows."""
@@ -77,6 +85,18 @@ class StreamInput(InputFile):
             return list(dict.fromkeys(key for row in rows for key in row.value))
         own = [known.label_name, known.weights]
         return [*(column.name for column in known.columns), *(name for name in own if name)]
+
+    def _read(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
+        """Return a column; cells that are no numbers are missing, if bad messages are skipped."""
+        if self.on_skip is None or not known.numeric:
+            return super()._read(known, column, opened)
+        found = column.numbers(self._words.but(known.words) if known.words else self._words)
+        values = found.values.copy()
+        for row in found.faults.tolist():
+            values[row] = math.nan
+            fault = f"{column.shown(row)!r} is not a number, and taken for missing"
+            self.on_skip(str(opened.fault(self.name, row, known.name, fault)))
+        return values
 
     def state_after(self, rows: int) -> dict[str, Any]:
         """Return what is kept to go on behind so many rows of the stream, as JSON."""
