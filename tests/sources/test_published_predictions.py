@@ -60,6 +60,26 @@ def test_predictions_go_to_a_topic(kafka_cluster, stream, tmp_path):
     check([record for _, record in found], expected(file, tmp_path))
 
 
+def test_predictions_of_classes_that_come_late_and_of_numbers(kafka_cluster, stream, tmp_path):
+    labels = ["a"] * 130 + ["b"] * 30 + ["c"] * 30
+    rows = [json.dumps({"x": i % 7, "y": label}) for i, label in enumerate(labels)]
+    file = tmp_path / "classes.jsonl"
+    file.write_text("\n".join(rows))
+    finished("run", file, "--chunk", 100, *FAST, "--predictions", kafka_cluster.url(stream))
+    found = {key: json.loads(data) for key, data in kafka_cluster.read(stream)}
+    assert len(found) == 190
+    assert set(found["1"]["probabilities"]) == {"a"}
+    assert set(found["190"]["probabilities"]) == {"a", "b", "c"}
+    assert abs(sum(found["190"]["probabilities"].values()) - 1.0) < 1e-9
+    numbers = tmp_path / "numbers.jsonl"
+    numbers.write_text("\n".join(json.dumps({"x": i % 7, "y": i % 7 + 0.5}) for i in range(120)))
+    url = kafka_cluster.url(f"{stream}_numbers")
+    finished("run", numbers, *FAST, "--task", "regression", "--predictions", url)
+    (last,) = [json.loads(v) for k, v in kafka_cluster.read(f"{stream}_numbers") if k == "120"]
+    assert set(last) == {"id", "row", "prediction", "label"}
+    assert isinstance(last["prediction"], float)
+
+
 def test_where_predictions_cannot_go_is_said_before_anything_is_learned(
     nats_server, tmp_path, monkeypatch
 ):

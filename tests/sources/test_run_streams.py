@@ -126,6 +126,8 @@ def test_a_stream_that_is_not_there_is_named(broker):
         (("nats://h/s", "--shuffle"), "--shuffle needs a file"),
         (("nats://h/s?colour=red",), "has no option 'colour'"),
         (("nats://h/s", "--delimiter", ";"), "--delimiter"),
+        (("nats://h/s", "--one-based"), "--zero-based is for files"),
+        (("rows.csv", "--until-end", "--skip-bad"), "--until-end, --skip-bad: only for streams"),
     ],
 )
 def test_what_cannot_be_asked_for(arguments, said):

@@ -10,7 +10,7 @@ import typer
 
 from forks.cli._app import part_of
 from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
-from forks.cli._reading import Columns, Opening, given, input_file
+from forks.cli._reading import Columns, Following, Opening, given, input_file
 from forks.cli._streams import publishing, stream_input
 from forks.cli._understood import show_understood
 
@@ -84,6 +84,8 @@ def _opened(options: Any, begin: _Begin) -> Any:
         return stream_input(options, begin.known, begin.place, begin.rows)
     if begin.place:
         raise ValueError(f"--checkpoint {options.checkpoint} is of a stream, not of files")
+    if said := given(options, Following):
+        raise ValueError(f"{', '.join(said)}: only for streams of nats:// and kafka://")
     return input_file(options, begin.known)
 
 

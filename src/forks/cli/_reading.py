@@ -89,6 +89,24 @@ class Columns:
     ] = 8
 
 
+@dataclass(frozen=True, kw_only=True)
+class Following:
+    """Options about streams of a broker."""
+
+    until_end: Annotated[
+        bool,
+        typer.Option("--until-end", help="End with what a stream has at the start: no waiting."),
+    ] = False
+    first: Annotated[int, count_option("Rows of a stream that are looked at first.")] = 100
+    skip_bad: Annotated[
+        bool,
+        typer.Option(
+            "--skip-bad",
+            help="Skip messages that are no JSON objects; cells that are no numbers are missing.",
+        ),
+    ] = False
+
+
 def given(options: Any, kind: type) -> list[str]:
     """Return the options of a dataclass, one of the options' bases, that were given."""
     found = []

@@ -29,8 +29,9 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
         raise ValueError("a model of an earlier version reads files only")
     if rows and place is None:
         raise ValueError(f"--checkpoint {options.checkpoint} is of files, not of a stream")
-    for option, value in (("--features", options.features), ("--encoding", options.encoding)):
-        if value is not None:
+    for name in ("features", "encoding", "zero_based"):
+        if getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} is for files; messages of a stream are JSON in UTF-8")
     return StreamInput(
         options.paths,

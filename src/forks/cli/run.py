@@ -19,7 +19,7 @@ from forks.cli._inputs import interrupts, plain_warnings
 from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
-from forks.cli._reading import FILE, Columns, Opening, given, starting
+from forks.cli._reading import FILE, Columns, Following, Opening, given, starting
 from forks.cli._report import line, show_figures, show_json
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
@@ -81,24 +81,6 @@ class Keeping:
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on from the checkpoint, if there is one; else begin."),
-    ] = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Following:
-    """Options about streams of a broker."""
-
-    until_end: Annotated[
-        bool,
-        typer.Option("--until-end", help="End with what a stream has at the start: no waiting."),
-    ] = False
-    first: Annotated[int, count_option("Rows of a stream that are looked at first.")] = 100
-    skip_bad: Annotated[
-        bool,
-        typer.Option(
-            "--skip-bad",
-            help="Skip messages that are no JSON objects; cells that are no numbers are missing.",
-        ),
     ] = False
 
 

@@ -61,10 +61,8 @@ class StreamInput(InputFile):
             raise StreamError(f"{self.name} is not what the checkpoint was learned from: {was}")
 
     def _columns(self) -> Iterator[dict[str, Column]]:
-        is_new, names = self.input is None, None
-        rows = (
-            self._feed.take(min(self.first, self.chunk), exactly=True) if is_new else self._more()
-        )
+        names: list[str] | None = None
+        rows = self._first() if self.input is None else self._more()
         while rows:
             names = names or self._names(rows)
             if not names:
@@ -74,6 +72,9 @@ class StreamInput(InputFile):
             self._row += len(rows)
             self._feed.position_after(self._row)  # whoever asks for more has learned these
             rows = self._more()
+
+    def _first(self) -> list[Row]:
+        return self._feed.take(min(self.first, self.chunk), exactly=True)
 
     def _more(self) -> list[Row]:
         return self._feed.take(self.chunk)
