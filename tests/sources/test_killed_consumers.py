@@ -11,6 +11,8 @@ from brokers import made_up_rows
 from killable import finished, forks_process, kill
 from test_following import followed, learned_at_once, n_labelled
 
+from forks.estimators.saving import read
+
 FILES = ("model", "predictions", "metrics", "ck/checkpoint.forks")
 
 
@@ -49,6 +51,8 @@ def play(broker, stream, tmp_path, kills, rows_a_kill):
     killed = sum(
         killed_while_it_learns(parts, command(parts, broker.url(stream)), rng) for _ in range(kills)
     )  # without --until-end: they would go on for ever
+    learned = read(parts / "ck" / "checkpoint.forks").note["run"]["rows"]
+    assert 0 < learned < n  # the last one, too, was killed while it learned
     said = finished(*command(parts, broker.url(stream)), "--until-end")
     assert killed == kills
     assert f"{n:,} rows" in said
