@@ -3,7 +3,8 @@
 Mistakes of every round in %, the mean over seeds, on the streams of `forks.streams.changing` and on
 those that River generates: the default with each effort, with one of its parts switched off at a
 time, and River's adaptive random forest, Hoeffding adaptive tree and logistic regression on scaled
-features, on the same rows. "last label" repeats the label of the row before; kappa-temporal is 1 - mistakes over its.
+features, on the same rows. "last label" repeats the label of the row before; kappa-temporal is
+1 - mistakes over its.
 """
 
 from collections.abc import Iterator
