@@ -182,6 +182,25 @@ def test_a_writer_waits_for_readers_and_goes_before_later_ones():
     assert order == ["first reader", "reader in its turn", "writer", "later reader"]
 
 
+def test_a_reader_reads_on_though_a_writer_waits_for_it():
+    model = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50])
+    engine = model.engine_
+    expected = engine.predict(X[:3])
+
+    def read():
+        writer.start()
+        while engine.lock.writer != writer.ident:
+            time.sleep(0.001)
+        return engine.predict(X[:3])
+
+    writer = threading.Thread(target=model.partial_fit, args=(X[50:90], Y[50:90]), daemon=True)
+    with ThreadPoolExecutor(1) as pool:
+        again = pool.submit(engine.reading, read).result(timeout=20)
+    np.testing.assert_array_equal(again, expected)
+    writer.join()
+    assert model.n_rounds_ == 90
+
+
 def test_two_threads_predict_at_the_same_time():
     """Readers do not keep each other out: each waits in its turn for the other."""
     engine = OnlineKernelClassifier(KOGD()).fit(X[:50], Y[:50]).engine_

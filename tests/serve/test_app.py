@@ -160,10 +160,10 @@ def test_metrics_health_schema_and_page(client):
     assert 'forks_requests_total{endpoint="learn",status="200"} 1.0' in text
     assert ok(client.get("/healthz")) == {"status": "ok"}
     assert ok(client.get("/readyz"))["status"] == "ok"
-    schema = ok(client.get("/schema/openapi.json"))
+    schema = ok(client.get("/openapi.json"))
     for path in ("predict", "learn", "predict-then-learn", "feedback"):
         described = schema["paths"][f"/v1/models/{{name}}/{path}"]["post"]
-        assert described["requestBody"]["content"]["application/json"]["examples"]
+        assert described["requestBody"]["content"]["application/json"]["example"]
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in page.headers["content-security-policy"]

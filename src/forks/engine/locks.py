@@ -14,7 +14,8 @@ hint that may be left in any state by an interrupt, and is put right by whoever 
 
 The note stays when the writer has ended, so it need not be removed by code that could be cut. A
 writer that waits goes before readers that come later. Both may be nested, and a writer may read;
-a reader must not write.
+a reader must not write. A thread that has its lane already is in the middle of reading, and reads
+on whatever the note says: the writer waits for that lane, and would never get it otherwise.
 """
 
 import itertools
@@ -42,16 +43,7 @@ class ReadWriteLock:
             lock.claim()
             ...
 
-    A reader::
-
-        lane = lock.lane()
-        while True:
-            with lane:
-                if lock.readable():
-                    ...
-                    break
-            with lock.alone:
-                lock.open()
+    A reader: `forks.engine.shared.Shared.reading`.
 
     Attributes
     ----------
@@ -85,6 +77,11 @@ class ReadWriteLock:
     def readable(self) -> bool:
         """Return whether no other thread writes; for a thread that holds its lane."""
         return self.writer is None or self.writer == get_ident()
+
+    @staticmethod
+    def holds(lane: threading.RLock) -> bool:
+        """Return whether this thread has the lane, and so is reading."""
+        return lane._is_owned()  # type: ignore[attr-defined]  # as `threading.Condition` asks it
 
     def lane(self) -> threading.RLock:
         """Return the lane of this thread."""

@@ -37,6 +37,8 @@ class Shared(ABC):
         """Return the answer of a function that reads, between two calls that learn."""
         lock = self.lock
         lane = lock.lane()
+        if lock.holds(lane):
+            return work()
         while True:
             with lane:
                 if self._call is None and lock.readable():

@@ -5,27 +5,25 @@ from typing import Any
 import msgspec
 from litestar import Litestar, Request, Response, get
 from litestar.datastructures import State
-from litestar.openapi import OpenAPIConfig
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from forks import __version__
 from forks.serve import model_routes, problems
 from forks.serve.access import Role
 from forks.serve.context import Context
 from forks.serve.learning_routes import Front
 from forks.serve.live import following, live
-from forks.serve.openapi import described
+from forks.serve.openapi import openapi
 from forks.serve.page import page_routes
 
 
-@get("/healthz", summary="Tell whether the service runs", include_in_schema=True)
+@get("/healthz")
 async def healthz() -> dict[str, str]:
     """Tell that the service runs."""
     return {"status": "ok"}
 
 
-@get("/readyz", summary="Tell whether the service can learn")
+@get("/readyz")
 async def readyz(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Tell whether all models can learn: 503 while a disk refuses writes, or a stream ended."""
     service = request.app.state.context.service
@@ -38,7 +36,7 @@ async def readyz(request: Request[Any, Any, Any]) -> Response[bytes]:
     return Response(msgspec.json.encode(content), status_code=status, media_type="application/json")
 
 
-@get("/metrics", summary="Metrics for Prometheus", include_in_schema=False)
+@get("/metrics")
 async def metrics(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Return the metrics in the text format of Prometheus."""
     context: Context = request.app.state.context
@@ -60,6 +58,7 @@ def application(context: Context) -> Front:
         healthz,
         readyz,
         metrics,
+        openapi,
         *page_routes(),
     ]
     rest = Litestar(
@@ -67,10 +66,9 @@ def application(context: Context) -> Front:
         state=State({"context": context}),
         exception_handlers={Exception: problems.handle},
         request_max_body_size=context.limits.body,
-        openapi_config=OpenAPIConfig(title="forks", version=__version__, path="/schema"),
+        openapi_config=None,  # `openapi` describes what Litestar does not see, too
         lifespan=[following],
         on_shutdown=[context.service.close],
         logging_config=None,
     )
-    rest.openapi_schema.paths = {**described(), **(rest.openapi_schema.paths or {})}
     return Front(context, rest)

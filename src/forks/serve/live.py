@@ -114,7 +114,7 @@ async def following(app: Litestar) -> AsyncIterator[None]:
         await app.state.live.stop()
 
 
-@get("/v1/live", summary="Follow the service", media_type="text/event-stream")
+@get("/v1/live", media_type="text/event-stream")
 async def live(request: Request[Any, Any, Any]) -> ServerSentEvent:
     """Send the state of the service every second, with all of one model.
 

@@ -13,11 +13,11 @@ from forks.serve.problems import Problem
 from forks.serve.service import NAME
 from forks.serve.table_model import Settings
 
-_MODEL = "application/vnd.forks.model"
-_EFFORTS, _TASKS = ("fast", "balanced", "best"), ("classification", "regression")
+MODEL_TYPE = "application/vnd.forks.model"
+EFFORTS, TASKS = ("fast", "balanced", "best"), ("classification", "regression")
 
 
-@get("/v1/models", summary="List the models")
+@get("/v1/models")
 async def models(request: Request[Any, Any, Any]) -> Response[bytes]:
     """List the models, and what is known of each."""
     context: Context = request.app.state.context
@@ -25,7 +25,7 @@ async def models(request: Request[Any, Any, Any]) -> Response[bytes]:
         return _json({"models": [context.service.info(n) for n in context.service.workers]})
 
 
-@get("/v1/models/{name:str}", summary="Describe a model")
+@get("/v1/models/{name:str}")
 async def model(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Tell columns, task, figures, labels that wait, and the state of the disk."""
     context: Context = request.app.state.context
@@ -35,7 +35,7 @@ async def model(request: Request[Any, Any, Any]) -> Response[bytes]:
         return _json(context.service.info(name))
 
 
-@get("/v1/models/{name:str}/relevance", summary="Tell which features matter")
+@get("/v1/models/{name:str}/relevance")
 async def relevance(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Tell the relevance of each feature, which sum to one."""
     context: Context = request.app.state.context
@@ -45,7 +45,7 @@ async def relevance(request: Request[Any, Any, Any]) -> Response[bytes]:
         return _json(await asyncio.to_thread(context.service.relevance, name))
 
 
-@get("/v1/models/{name:str}/events", summary="Tell what happened")
+@get("/v1/models/{name:str}/events")
 async def events(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Tell when experts were started, and when others took over."""
     context: Context = request.app.state.context
@@ -55,7 +55,7 @@ async def events(request: Request[Any, Any, Any]) -> Response[bytes]:
         return _json({"events": context.service.events(name)})
 
 
-@get("/v1/models/{name:str}/file", summary="Download a model")
+@get("/v1/models/{name:str}/file")
 async def download(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Return the model as a file, for `forks predict`, `forks info` or another service."""
     context: Context = request.app.state.context
@@ -64,10 +64,10 @@ async def download(request: Request[Any, Any, Any]) -> Response[bytes]:
         keeper = context.worker(name).keeper
         data = await asyncio.to_thread(keeper.as_bytes)
         headers = {"Content-Disposition": f'attachment; filename="{name}.forks"'}
-        return Response(data, media_type=_MODEL, headers=headers)
+        return Response(data, media_type=MODEL_TYPE, headers=headers)
 
 
-@put("/v1/models/{name:str}", summary="Add a model", status_code=201)
+@put("/v1/models/{name:str}", status_code=201)
 async def add(request: Request[Any, Any, Any]) -> Response[bytes]:
     """Add a model: a new one with settings in JSON, or one that begins with a model file."""
     context: Context = request.app.state.context
@@ -95,7 +95,7 @@ def _settings(body: bytes) -> Settings:
         settings = Settings(**told)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, TypeError) as error:
         raise Problem(400, f"the settings are effort, task and seed: {error}") from None
-    fits = settings.effort in _EFFORTS and settings.task in (None, *_TASKS)
+    fits = settings.effort in EFFORTS and settings.task in (None, *TASKS)
     if not (fits and isinstance(settings.seed, int) and 0 <= settings.seed < 2**31):
-        raise Problem(400, f"effort is one of {', '.join(_EFFORTS)}, task of {', '.join(_TASKS)}")
+        raise Problem(400, f"effort is one of {', '.join(EFFORTS)}, task of {', '.join(TASKS)}")
     return settings

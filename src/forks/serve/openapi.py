@@ -1,116 +1,242 @@
-"""The description of the endpoints that are not Litestar's own, with examples."""
+"""The description of the service, as an OpenAPI document with examples.
+
+It is written by hand, since bodies are read and answers written by hand as well; `make fuzz` and
+the tests hold the service to it.
+"""
 
 from typing import Any
 
-from litestar.openapi.spec import (
-    Example,
-    OpenAPIMediaType,
-    OpenAPIResponse,
-    Operation,
-    Parameter,
-    PathItem,
-    RequestBody,
-    Schema,
-)
-from litestar.openapi.spec.enums import OpenAPIType
+from litestar import Response, get
 
+from forks import __version__
+from forks.serve.bodies import MEDIA_TYPES, Form
 from forks.serve.learning_routes import VERBS
+from forks.serve.model_routes import EFFORTS, MODEL_TYPE, TASKS
+from forks.serve.problems import MEDIA_TYPE
+from forks.serve.service import NAME
 
-_ROWS = [{"age": 41, "city": "Oslo", "income": 52000.0}, {"age": 29, "city": None, "income": 31e3}]
-_BODIES: dict[str, dict[str, Any]] = {
-    "predict": {"rows": _ROWS, "ids": ["a1", "a2"]},
-    "learn": {"rows": _ROWS, "labels": ["yes", "no"]},
-    "predict-then-learn": {"columns": {"age": [41, 29]}, "labels": ["yes", "no"]},
-    "feedback": {"items": [{"id": "a1", "label": "yes"}]},
-}
-_ANSWERS: dict[str, dict[str, Any]] = {
-    "predict": {"predictions": ["yes"], "classes": ["no", "yes"], "probabilities": [[0.2, 0.8]]},
-    "learn": {"learned": 2, "rows": 1002},
-    "predict-then-learn": {"predictions": ["yes", "no"], "rows": 1004},
-    "feedback": {"learned": 1, "labels": {"a1": "learned"}},
-}
+Described = dict[str, Any]
+
 _PROBLEMS = {
-    "400": "The body cannot be read; field says where.",
+    "400": "The request cannot be read; field says where.",
     "401": "No valid token.",
     "403": "The token has not the role.",
     "404": "No such model.",
+    "409": "There is such a model already.",
     "413": "The body is too long, or has too many rows.",
     "415": "An unknown media type.",
-    "422": "A cell or a label cannot be learned; field and row say which.",
+    "422": "A cell or a label cannot be learned, or a file is no model; field and row say which.",
     "429": "Too many requests; Retry-After says when to come again.",
     "503": "The disk refuses writes.",
     "507": "The disk is full: nothing was learned.",
 }
+_ROWS = [{"age": 41, "city": "Oslo", "income": 52000.0}, {"age": 29, "city": None, "income": 31e3}]
 
 
-def _object(properties: dict[str, Any], required: list[str] | None = None) -> Schema:
-    return Schema(type=OpenAPIType.OBJECT, properties=properties, required=required)
+def _object(properties: Described, *required: str, more: Any = False) -> Described:
+    described = {"type": "object", "properties": properties, "additionalProperties": more}
+    return {**described, "required": list(required)} if required else described
 
 
-def _list(items: Schema, description: str = "") -> Schema:
-    return Schema(type=OpenAPIType.ARRAY, items=items, description=description or None)
+def _list(items: Described, description: str = "", least: int = 0) -> Described:
+    described = {"type": "array", "items": items, "minItems": least}
+    return {**described, "description": description} if description else described
 
 
-_CELL = Schema(type=[OpenAPIType.STRING, OpenAPIType.NUMBER, OpenAPIType.BOOLEAN, OpenAPIType.NULL])
-_LABEL = Schema(type=[OpenAPIType.STRING, OpenAPIType.NUMBER, OpenAPIType.BOOLEAN])
-_ID = Schema(type=OpenAPIType.STRING, min_length=1, max_length=200)
-_TABLE = {
-    "rows": _list(
-        Schema(type=OpenAPIType.OBJECT, additional_properties=_CELL),
-        "Rows; a cell that a row does not have is missing. Either rows or columns.",
-    ),
-    "columns": Schema(type=OpenAPIType.OBJECT, additional_properties=_list(_CELL)),
-}
-_SCHEMAS = {
-    "predict": _object({**_TABLE, "ids": _list(_ID, "Of rows whose labels will come.")}),
-    "learn": _object(
-        {**_TABLE, "labels": _list(_LABEL), "weights": _list(Schema(type=OpenAPIType.NUMBER))},
-        ["labels"],
-    ),
-    "feedback": _object({"items": _list(_object({"id": _ID, "label": _LABEL}))}, ["items"]),
-}
-_SCHEMAS["predict-then-learn"] = _SCHEMAS["learn"]
+def _or_null(described: Described) -> Described:
+    return {"anyOf": [described, {"type": "null"}]}
 
 
-def described() -> dict[str, PathItem]:
-    """Return the paths of the endpoints of `learning_routes`."""
-    return {f"/v1/models/{{name}}/{verb}": _path(verb) for verb in VERBS}
+_TEXT, _NUMBER, _YES = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+_COUNT = {"type": "integer", "minimum": 0}
+_CELL = {"type": ["string", "number", "boolean", "null"]}
+_LABEL = {"type": ["string", "number", "boolean"]}
+_ID = {"type": "string", "minLength": 1, "maxLength": 200}
+_PROBLEM = _object({"title": _TEXT, "status": _COUNT, "detail": _TEXT}, "status", more=True)
 
 
-def _path(verb: str) -> PathItem:
-    text = " ".join((VERBS[verb].endpoint.__doc__ or "").split())
-    summary, _, _ = text.partition(".")
-    example: dict[str, Any] = {"example": Example(value=_BODIES[verb])}
-    content = {
-        "application/json": OpenAPIMediaType(schema=_SCHEMAS[verb], examples=example),
-        "application/x-ndjson": OpenAPIMediaType(schema=Schema(type=OpenAPIType.STRING)),
-        "application/vnd.apache.arrow.stream": OpenAPIMediaType(
-            schema=Schema(type=OpenAPIType.STRING)
+def _table(properties: Described, *required: str) -> Described:
+    """Return the schema of a body with a table, by rows or by columns."""
+    forms = {
+        "rows": _list(
+            {"type": "object", "additionalProperties": _CELL},
+            "Rows; a cell that a row does not have is missing.",
+            least=1,
         ),
+        "columns": {"type": "object", "additionalProperties": _list(_CELL), "minProperties": 1},
     }
-    answer = OpenAPIMediaType(
-        schema=Schema(type=OpenAPIType.OBJECT),
-        examples={"example": Example(value=_ANSWERS[verb])},
-    )
-    problem = OpenAPIMediaType(schema=Schema(type=OpenAPIType.OBJECT))
-    responses: dict[str, Any] = {
-        status: OpenAPIResponse(description=told, content={"application/problem+json": problem})
-        for status, told in _PROBLEMS.items()
+    return {
+        "oneOf": [
+            _object({form: described, **properties}, form, *required)
+            for form, described in forms.items()
+        ]
     }
-    responses["200"] = OpenAPIResponse(description="Done.", content={"application/json": answer})
-    name = Parameter(
-        name="name",
-        param_in="path",
-        required=True,
-        schema=Schema(type=OpenAPIType.STRING, pattern="^[a-z0-9][a-z0-9_-]{0,63}$"),
-    )
-    return PathItem(
-        post=Operation(
-            operation_id=verb,
-            summary=summary,
-            description=text,
-            parameters=[name],
-            request_body=RequestBody(content=content, required=True),
-            responses=responses,
-        )
-    )
+
+
+_LEARNED = _table(
+    {
+        "labels": _list(_LABEL, "One for each row.", least=1),
+        "weights": _or_null(_list({"type": "number", "minimum": 0}, "One for each row.", least=1)),
+    },
+    "labels",
+)
+_ITEM = _object({"id": _ID, "label": _LABEL}, "id", "label")
+_BODIES: dict[str, Described] = {
+    "predict": _table({"ids": _or_null(_list(_ID, "Of rows whose labels will come.", least=1))}),
+    "learn": _LEARNED,
+    "predict-then-learn": _LEARNED,
+    "feedback": {"oneOf": [_object({"items": _list(_ITEM)}, "items"), _ITEM]},
+}
+_PREDICTED = {
+    "predictions": _list(_CELL, "null while nothing has been learned."),
+    "classes": _list(_LABEL),
+    "probabilities": _list(_list({"type": "number", "minimum": 0, "maximum": 1})),
+}
+_ANSWERS: dict[str, Described] = {
+    "predict": _object({**_PREDICTED, "ready": _YES}, "predictions", "ready"),
+    "learn": _object({"learned": _COUNT, "rows": _COUNT}, "learned", "rows"),
+    "predict-then-learn": _object({**_PREDICTED, "rows": _COUNT}, "predictions", "rows"),
+    "feedback": _object(
+        {"learned": _COUNT, "labels": {"type": "object", "additionalProperties": _TEXT}},
+        "learned",
+        "labels",
+    ),
+}
+_EXAMPLES: dict[str, tuple[Described, Described]] = {
+    "predict": (
+        {"rows": _ROWS[:1], "ids": ["a1"]},
+        {
+            "predictions": ["yes"],
+            "classes": ["no", "yes"],
+            "probabilities": [[0.2, 0.8]],
+            "ready": True,
+        },
+    ),
+    "learn": ({"rows": _ROWS, "labels": ["yes", "no"]}, {"learned": 2, "rows": 1002}),
+    "predict-then-learn": (
+        {"columns": {"age": [41, 29]}, "labels": ["yes", "no"]},
+        {"predictions": ["yes", "no"], "rows": 1004},
+    ),
+    "feedback": (
+        {"items": [{"id": "a1", "label": "yes"}]},
+        {"learned": 1, "labels": {"a1": "learned"}},
+    ),
+}
+_INFO = _object(
+    {
+        "name": _TEXT,
+        "ready": _YES,
+        "task": _or_null({"enum": list(TASKS)}),
+        "rows": _COUNT,
+        "columns": _list(_object({"name": _TEXT, "kind": _TEXT}, "name", "kind")),
+        "classes": _or_null(_list(_LABEL)),
+    },
+    *("name", "ready", "task", "rows", "columns", "classes"),
+    more=True,
+)
+_SETTINGS = _object(
+    {
+        "effort": {"enum": list(EFFORTS)},
+        "task": _or_null({"enum": list(TASKS)}),
+        "seed": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+    }
+)
+_RELEVANCE = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}
+_STATUS = _object({"status": _TEXT}, "status", more=True)
+
+
+def document() -> Described:
+    """Return the description of all endpoints."""
+    model, refusals = "/v1/models/{name}", "401 403 429"
+    get_of = {
+        "/v1/models": ("List the models", _object({"models": _list(_INFO)}, "models"), refusals),
+        model: ("Describe a model", _INFO, f"404 {refusals}"),
+        f"{model}/relevance": ("Tell which features matter", _RELEVANCE, f"404 {refusals}"),
+        f"{model}/events": (
+            "Tell when experts were started, and when others took over",
+            _object({"events": _list({"type": "object"})}, "events"),
+            f"404 {refusals}",
+        ),
+        "/healthz": ("Tell whether the service runs", _STATUS, ""),
+        "/readyz": ("Tell whether all models can learn", _STATUS, "503"),
+    }
+    paths: Described = {
+        f"{model}/{verb}": {"parameters": [_NAME], "post": _learning(verb)} for verb in VERBS
+    }
+    for path, (summary, answer, statuses) in get_of.items():
+        paths[path] = {"get": _operation(summary, _json(answer), statuses)}
+        if "{name}" in path:
+            paths[path]["parameters"] = [_NAME]
+    file = {MODEL_TYPE: {"schema": {"type": "string", "contentMediaType": MODEL_TYPE}}}
+    paths[f"{model}/file"] = {
+        "parameters": [_NAME],
+        "get": _operation("Download a model", file, f"404 {refusals}"),
+    }
+    paths[model]["put"] = {
+        **_operation("Add a model", _json(_INFO), f"400 409 413 422 507 {refusals}", "201"),
+        "requestBody": {"content": {**_json(_SETTINGS), **file}},
+    }
+    paths["/metrics"] = {"get": _operation("Metrics for Prometheus", _text("plain"), refusals)}
+    paths["/v1/live"] = {
+        "parameters": [_query("model", _TEXT), _query("since", _NUMBER), _query("once", _YES)],
+        "get": _operation("Follow the service", _text("event-stream"), f"400 {refusals}"),
+    }
+    bearer = {"type": "http", "scheme": "bearer"}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "forks", "version": __version__},
+        "paths": paths,
+        "components": {"securitySchemes": {"token": bearer}},
+        "security": [{}, {"token": []}],
+    }
+
+
+_NAME = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": f"^{NAME.pattern}$"},
+}
+
+
+def _query(name: str, schema: Described) -> Described:
+    return {"name": name, "in": "query", "schema": schema}
+
+
+def _text(kind: str) -> Described:
+    return {f"text/{kind}": {"schema": _TEXT}}
+
+
+def _json(schema: Described, example: Any = None) -> Described:
+    return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
+
+
+def _learning(verb: str) -> Described:
+    text = " ".join((VERBS[verb].endpoint.__doc__ or "").split())
+    asked, answered = _EXAMPLES[verb]
+    kinds = [kind for kind, form in MEDIA_TYPES.items() if form is not Form.JSON]
+    others = {kind: {"schema": _TEXT} for kind in kinds}
+    answers = _json(_ANSWERS[verb], answered)
+    if "predict" in verb:
+        answers |= others
+    statuses = "400 401 403 404 413 415 422 429 503 507"
+    return {
+        **_operation(text.partition(".")[0], answers, statuses),
+        "operationId": verb,
+        "description": text,
+        "requestBody": {"required": True, "content": _json(_BODIES[verb], asked) | others},
+    }
+
+
+def _operation(summary: str, answers: Described, problems: str, done: str = "200") -> Described:
+    content = {MEDIA_TYPE: {"schema": _PROBLEM}}
+    responses: Described = {done: {"description": "Done.", "content": answers}}
+    for status in problems.split():
+        responses[status] = {"description": _PROBLEMS[status], "content": content}
+    return {"summary": summary, "responses": responses}
+
+
+@get("/openapi.json", sync_to_thread=False)
+def openapi() -> Response[Described]:
+    """Return the description of the service."""
+    return Response(document(), media_type="application/json")

@@ -2,8 +2,9 @@
 
 Mistakes of every round in %, the mean over seeds, on the streams of `forks.streams.changing` and on
 those that River generates: the default with each effort, with one of its parts switched off at a
-time, and River's Hoeffding adaptive tree and logistic regression on scaled features on the same
-rows. "last label" repeats the label of the row before; kappa-temporal is 1 - mistakes over its.
+time, and River's adaptive random forest, Hoeffding adaptive tree and logistic regression on scaled
+features, on the same rows. "last label" repeats the label of the row before; kappa-temporal is
+1 - mistakes over its.
 """
 
 from collections.abc import Iterator
@@ -29,6 +30,11 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "no last label": {"learner": {"name": "adaptive", "repeat": False}},
     "three experts": {"learner": {"name": "adaptive", "experts": 3}},
 }
+_FOREST, _TREE, _LINEAR = _PEERS = (
+    "adaptive random forest",
+    "Hoeffding adaptive tree",
+    "scaled logistic regression",
+)
 
 
 def measure(rows: int = 30_000, seeds: int = 1, peers: bool = True) -> Iterator[Number]:
@@ -46,7 +52,7 @@ def measure(rows: int = 30_000, seeds: int = 1, peers: bool = True) -> Iterator[
         kappa = 1.0 - ours / last if last > 0.0 else 0.0
         yield Number(name, kappa, settings=settings, column="kappa-temporal")
         if peers:
-            for peer in ("Hoeffding adaptive tree", "scaled logistic regression"):
+            for peer in _PEERS:
                 rate = _rate([_peer(peer) for _ in streams], streams)
                 yield Number(name, rate, settings=settings, column=peer)
 
@@ -125,10 +131,12 @@ def _river_stream(name: str, rows: int, seed: int) -> Any:
 
 def _peer(name: str) -> Any:
     try:
-        from river import linear_model, multiclass, preprocessing, tree
+        from river import forest, linear_model, multiclass, preprocessing, tree
     except ModuleNotFoundError as error:
         raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
-    if name == "Hoeffding adaptive tree":
+    if name == _FOREST:
+        return forest.ARFClassifier(seed=0)
+    if name == _TREE:
         return tree.HoeffdingAdaptiveTreeClassifier(seed=0)
     regression = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
     return preprocessing.StandardScaler() | regression

@@ -41,7 +41,7 @@ def page_routes() -> list[Any]:
 
 
 def _route(path: str, data: bytes, kind: str) -> Any:
-    @get(path, include_in_schema=False, sync_to_thread=False)
+    @get(path, sync_to_thread=False)
     def file() -> Response[bytes]:
         return Response(data, media_type=kind, headers=_HEADERS)
 
