@@ -118,7 +118,7 @@ def real_stream(name):
     if name == "german":
         order = permutations("german")[0]
     else:
-        order = np.random.default_rng(0).permutation(len(y))[:5000]
+        order = np.random.default_rng(0).permutation(len(y))[:2000]
     return np.ascontiguousarray(X[order]), y[order]
 
 
