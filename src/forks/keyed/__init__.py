@@ -1,0 +1,5 @@
+"""One model per key: a common model for all, and for each key what it knows beyond that."""
+
+from forks.keyed.regressor import KeyedRegressor
+
+__all__ = ["KeyedRegressor"]
