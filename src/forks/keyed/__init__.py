@@ -1,5 +1,6 @@
 """One model per key: a common model for all, and for each key what it knows beyond that."""
 
+from forks.keyed.classifier import KeyedClassifier
 from forks.keyed.regressor import KeyedRegressor
 
-__all__ = ["KeyedRegressor"]
+__all__ = ["KeyedClassifier", "KeyedRegressor"]
