@@ -2,5 +2,6 @@
 
 from forks.keyed.classifier import KeyedClassifier
 from forks.keyed.regressor import KeyedRegressor
+from forks.keyed.saving import load
 
-__all__ = ["KeyedClassifier", "KeyedRegressor"]
+__all__ = ["KeyedClassifier", "KeyedRegressor", "load"]

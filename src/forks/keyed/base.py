@@ -1,6 +1,7 @@
 """What the keyed estimators share: a common model, and corrections for each key."""
 
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from forks.keyed.corrections import Corrections
 from forks.keyed.keys import checked_keys
 
 _FORM = {"dtype": np.float64, "order": "C", "force_writeable": True, "ensure_all_finite": False}
-_LARGEST_RANK = 255
+LARGEST_RANK = 255
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -137,13 +138,16 @@ class KeyedEstimator(BaseEstimator):
             out[part] = self.corrections_.play(numbers, rows[part], given, targets[part])
         return _shaped(out)
 
-    def _begin(self, n_features: int) -> None:
-        """Check the parameters, and make a common model and corrections that know nothing."""
-        whole("rank", self.rank, 1, _LARGEST_RANK)
+    def _check_parameters(self) -> None:
+        whole("rank", self.rank, 1, LARGEST_RANK)
         if self.max_keys is not None:
             whole("max_keys", self.max_keys, 1)
-        if not 0.0 <= self.forgetting < 1.0:
+        if not (isinstance(self.forgetting, Real) and 0.0 <= self.forgetting < 1.0):
             raise ValueError(f"forgetting must be at least 0 and below 1, got {self.forgetting!r}")
+
+    def _begin(self, n_features: int) -> None:
+        """Make a common model and corrections that know nothing."""
+        self._check_parameters()
         self.common_ = self._common_class(effort=self.effort, random_state=self.random_state)
         self.corrections_ = Corrections(
             n_features,
@@ -186,6 +190,21 @@ class KeyedEstimator(BaseEstimator):
 
     def _nothing(self) -> np.ndarray:
         return np.empty((0, self._n_outputs()))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `forks.keyed.load`.
+
+        The file is written under another name, brought to the disk and renamed: whatever fails, a
+        file that was there before is still whole. Equal models give equal bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
+        from forks.keyed.saving import save
+
+        save(path, self)
 
     # ---- what users ask for ----------------------------------------------------------------------
 

@@ -75,6 +75,7 @@ class Corrections:
         self.rule = PoolingRule(
             CalibrationRule(), classifies, rank + 1, n_outputs, experts, 1.0 - forgetting
         )
+        self.forgetting = forgetting
         self.strengths = np.array(STRENGTHS)
         self.shared = begun(self.rule)
         self.map: Memory = new_map(n_features, LANDMARKS, rank)

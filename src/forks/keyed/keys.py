@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from forks.features.table.cells import is_missing
+
 LONGEST = 1000  # characters of a key
 _LARGEST = 2**63
 _SHOWN = 40  # characters of a key in an error
@@ -39,12 +41,12 @@ def _listed(keys: Any) -> list[Any]:
 
 def _plain(row: int, key: Any) -> Any:
     """Return a key of NumPy as Python's; raise an error for what is no key."""
-    if key is None or key != key or str(key) in ("NaT", "<NA>"):
-        raise ValueError(f"keys[{row}] is missing ({key!r}): every row needs a key")
     if isinstance(key, np.str_):
         return str(key)
     if isinstance(key, np.integer):
         return int(key)
+    if is_missing(key):
+        raise ValueError(f"keys[{row}] is missing ({key!r}): every row needs a key")
     raise ValueError(
         f"keys[{row}] is {key!r:.80}, of type {type(key).__name__}: keys are strings or integers"
     )

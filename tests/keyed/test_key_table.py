@@ -1,0 +1,74 @@
+"""Records of keys in memory and on disk."""
+
+import os
+
+import numpy as np
+import pytest
+
+from forks.keyed.table import KeyTable
+
+
+def names(numbers):
+    return [f"k{number}" for number in numbers]
+
+
+def test_records_are_those_of_a_dictionary_whatever_is_on_disk(tmp_path):
+    rng = np.random.default_rng(0)
+    table, expected = KeyTable(5, max_keys=8, folder=tmp_path), {}
+    for _ in range(300):
+        numbers = rng.integers(0, 40, rng.integers(1, 9))
+        slots = table.slots_for(table.add(names(numbers)))
+        for number, slot in zip(numbers.tolist(), slots, strict=True):
+            known = expected.setdefault(number, np.zeros(5))
+            np.testing.assert_array_equal(table.records[slot], known)
+            table.records[slot] += rng.normal(size=5)
+            expected[number] = table.records[slot].copy()
+    assert len(table) == len(expected) == 40
+    assert len(table.records) == 8
+    assert table.in_memory <= 8
+    order = [int(name[1:]) for name in table.numbers]
+    together = np.concatenate(list(table.blocks()))
+    np.testing.assert_array_equal(together, [expected[number] for number in order])
+
+
+def test_the_least_recently_used_leave(tmp_path):
+    table = KeyTable(1, max_keys=8, folder=tmp_path)
+    for number in range(8):
+        table.slots_for(table.add(names([number])))
+    table.slots_for(table.add(names([0])))  # 1 is the oldest now
+    table.slots_for(table.add(names([8])))
+    on_disk = [name for name, number in table.numbers.items() if table._slot[number] < 0]
+    assert on_disk == ["k1"]
+
+
+def test_more_keys_at_once_than_there_is_room_for():
+    with pytest.raises(ValueError, match="max_keys is 2"):
+        table = KeyTable(1, max_keys=2)
+        table.slots_for(table.add(names(range(3))))
+
+
+def test_reading_moves_nothing(tmp_path):
+    table = KeyTable(2, max_keys=4, folder=tmp_path)
+    for number in range(10):
+        slot = table.slots_for(table.add(names([number])))
+        table.records[slot] = number
+    before = table._slot.copy()
+    copies = table.copies(np.array([3, 9, -1, 3]))
+    np.testing.assert_array_equal(copies[:, 0], [3.0, 9.0, 0.0, 3.0])
+    np.testing.assert_array_equal(table._slot, before)
+    copies[:] = 7.0
+    assert table.copies(np.array([9]))[0, 0] == 9.0
+
+
+def test_the_store_is_removed(tmp_path):
+    table = KeyTable(2, max_keys=1, folder=tmp_path)
+    for number in range(3):
+        table.slots_for(table.add(names([number])))
+    assert len(os.listdir(tmp_path)) == 1
+    table.close()
+    assert os.listdir(tmp_path) == []
+    table = KeyTable(2, max_keys=1, folder=tmp_path)
+    for number in range(3):
+        table.slots_for(table.add(names([number])))
+    del table
+    assert os.listdir(tmp_path) == []
