@@ -42,9 +42,10 @@ def test_the_least_recently_used_leave(tmp_path):
 
 
 def test_more_keys_at_once_than_there_is_room_for():
+    table = KeyTable(1, max_keys=2)
+    numbers = table.add(names(range(3)))
     with pytest.raises(ValueError, match="max_keys is 2"):
-        table = KeyTable(1, max_keys=2)
-        table.slots_for(table.add(names(range(3))))
+        table.slots_for(numbers)
 
 
 def test_reading_moves_nothing(tmp_path):
@@ -60,15 +61,12 @@ def test_reading_moves_nothing(tmp_path):
     assert table.copies(np.array([9]))[0, 0] == 9.0
 
 
-def test_the_store_is_removed(tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="open files keep their names on Windows")
+def test_the_store_has_no_name(tmp_path):
     table = KeyTable(2, max_keys=1, folder=tmp_path)
     for number in range(3):
-        table.slots_for(table.add(names([number])))
-    assert len(os.listdir(tmp_path)) == 1
+        slot = table.slots_for(table.add(names([number])))
+        table.records[slot] = number
+    assert os.listdir(tmp_path) == []
+    np.testing.assert_array_equal(table.copies(np.arange(3))[:, 1], [0.0, 1.0, 2.0])
     table.close()
-    assert os.listdir(tmp_path) == []
-    table = KeyTable(2, max_keys=1, folder=tmp_path)
-    for number in range(3):
-        table.slots_for(table.add(names([number])))
-    del table
-    assert os.listdir(tmp_path) == []
