@@ -344,17 +344,18 @@ def _loss(rule, shared, z, y, limit):
 def _observe_last(rule, shared, record, g, limit):
     """Learn how much of the last residual lasts; keep the new one."""
     unit = shared[SQUARE] if shared[SQUARE] > 0.0 else 1.0
+    product, square = 0.0, 0.0
     for o in range(rule.outputs):
         e = -min(max(g[o], -limit), limit)
-        if record.rows[0] > 0.0:
-            product = e * record.last[o] / unit
-            square = record.last[o] * record.last[o] / unit
-            record.sums[0] = rule.last_keep * record.sums[0] + product
-            record.sums[1] = rule.last_keep * record.sums[1] + square
-            rest = 1.0 - rule.last_keep
-            shared[PRODUCTS] = rule.last_keep * shared[PRODUCTS] + rest * product
-            shared[SQUARES] = rule.last_keep * shared[SQUARES] + rest * square
+        product += e * record.last[o] / unit
+        square += record.last[o] * record.last[o] / unit
         record.last[o] = e
+    if record.rows[0] > 0.0:
+        keep, rest = rule.last_keep, 1.0 - rule.last_keep
+        record.sums[0] = keep * record.sums[0] + product
+        record.sums[1] = keep * record.sums[1] + square
+        shared[PRODUCTS] = keep * shared[PRODUCTS] + rest * product
+        shared[SQUARES] = keep * shared[SQUARES] + rest * square
 
 
 @njit
