@@ -1,6 +1,8 @@
 """Records of keys in memory and on disk."""
 
+import copy
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -61,6 +63,29 @@ def test_reading_moves_nothing(tmp_path):
     assert table.copies(np.array([9]))[0, 0] == 9.0
 
 
+class FullFile:
+    """A file on a disk without room."""
+
+    def seek(self, place):
+        pass
+
+    def write(self, record):
+        return 5
+
+
+def test_a_full_disk_loses_nothing(tmp_path):
+    table = KeyTable(2, max_keys=4, folder=tmp_path)
+    for number in range(6):
+        slot = table.slots_for(table.add(names([number])))
+        table.records[slot] = number
+    real, table._store._file = table._store._file, FullFile()
+    more = table.add(names(range(6, 10)))
+    with pytest.raises(OSError, match="the disk is full"):
+        table.slots_for(more)
+    table._store._file = real
+    np.testing.assert_array_equal(table.copies(np.arange(6))[:, 0], np.arange(6.0))
+
+
 @pytest.mark.skipif(os.name == "nt", reason="open files keep their names on Windows")
 def test_the_store_has_no_name(tmp_path):
     table = KeyTable(2, max_keys=1, folder=tmp_path)
@@ -70,3 +95,14 @@ def test_the_store_has_no_name(tmp_path):
     assert os.listdir(tmp_path) == []
     np.testing.assert_array_equal(table.copies(np.arange(3))[:, 1], [0.0, 1.0, 2.0])
     table.close()
+
+
+def test_a_copy_has_all_records(tmp_path):
+    table = KeyTable(2, max_keys=4, folder=tmp_path)
+    for number in range(10):
+        slot = table.slots_for(table.add(names([number])))
+        table.records[slot] = number
+    for again in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert again.numbers == table.numbers
+        assert again.in_memory <= 4
+        np.testing.assert_array_equal(again.copies(np.arange(10)), table.copies(np.arange(10)))

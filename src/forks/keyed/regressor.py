@@ -28,10 +28,11 @@ class KeyedRegressor(KeyedEstimator):
     forgetting : float
         How much less a row of a key counts with each of the key's next rows; 0 for never.
     max_keys : int, optional
-        How many keys are kept in memory. The others, used least recently, are in a temporary
-        database on disk (which needs lmdb), and come back bit for bit. None for all in memory.
+        How many keys are kept in memory. The others, used least recently, are in a temporary file,
+        and come back bit for bit. None for all in memory.
     folder : str or path, optional
-        Where the temporary database is; None for the system's folder of temporary files.
+        Where the temporary file is; None for the system's folder of such files. It takes
+        `bytes_per_key_` for each key, and is gone when the process ends.
     random_state : int, RandomState or None
         Of the common model.
 

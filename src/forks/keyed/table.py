@@ -13,6 +13,7 @@ import numpy as np
 
 from forks.engine import Counter, Matrix
 from forks.keyed.keys import Key
+from forks.keyed.store import Store
 
 _FIRST_ROOM = 64  # slots
 _EVICTED = 8  # at least one slot in so many is emptied at a time
@@ -29,8 +30,7 @@ class KeyTable:
     max_keys : int, optional
         How many records may be in memory; None for all.
     folder : str or path, optional
-        Where the store is made, in a file that is removed at the end; None for the system's folder
-        of temporary files.
+        Where the file of the store is; None for the system's folder of temporary files.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class KeyTable:
         self._number = np.zeros(0, np.int64)  # in each slot; -1 if it is free
         self._used = np.zeros(0, np.int64)  # of each slot: when it was asked for
         self._now = 0
-        self._store: Any = None
+        self._store: Store | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -92,7 +92,7 @@ class KeyTable:
         places = dict(zip(absent.tolist(), free.tolist(), strict=True))
         if len(stored):
             at = [places[number] for number in stored.tolist()]
-            self.records[at] = self._store.read(stored, self.size)
+            self.records[at] = self._store.read(stored)
         self._slot[absent], self._number[free] = free, absent
         self._used[free] = self._now
 
@@ -129,9 +129,7 @@ class KeyTable:
         slots = old[np.argsort(self._used[old], kind="stable")[:n]]
         numbers = self._number[slots]
         if self._store is None:
-            from forks.keyed.store import Store
-
-            self._store = Store(self.folder)
+            self._store = Store(self.size, self.folder)
         self._store.write(numbers, self.records[slots])
         self._slot[numbers], self._number[slots] = -1, -1
 
@@ -145,7 +143,7 @@ class KeyTable:
         if len(self):
             records[here] = self.records[slots[here]]
             if stored.any():
-                records[stored] = self._store.read(numbers[stored], self.size)
+                records[stored] = self._store.read(numbers[stored])
         return records
 
     def blocks(self) -> Iterator[Matrix]:
@@ -160,6 +158,15 @@ class KeyTable:
             part = slice(start, start + step)
             slots = self.slots_for(self.add(keys[part]))
             self.records[slots] = records[part]
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: getattr(self, name) for name in ("size", "max_keys", "folder")}
+        records = self.copies(np.arange(len(self)))
+        return {**kept, "keys": list(self.numbers), "records": records}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__init__(kept["size"], kept["max_keys"], kept["folder"])  # type: ignore[misc]
+        self.put(kept["keys"], kept["records"])
 
     def clear(self) -> None:
         """Forget all records; keys keep their numbers, and begin with zeros."""
