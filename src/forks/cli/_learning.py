@@ -98,7 +98,7 @@ def _prepared(
     check_labels(file, y, task, told=options.task != "auto" or begin.model is not None)
     encoder, model = begin.encoder, begin.model
     if begin.known is None and model is None and file.input.is_table:
-        encoder = _new_encoder(file, first, task, options.hash_bits)
+        encoder = new_encoder(file, first, task, options.hash_bits)
     if model is None:
         effort, learner = options.effort or "balanced", options.learner or "adaptive"
         model = make_model(task, learner, settings, options.seed, str(effort))
@@ -107,13 +107,15 @@ def _prepared(
     return model, encoder
 
 
-def _new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
+def new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
+    """Return an encoder for a table, having looked at its first rows."""
     from forks.features import TableEncoder
     from forks.features.table import CellError
     from forks.features.table.kinds import LEFT_OUT
     from forks.streams import StreamError
 
-    encoder = TableEncoder(kinds=file.kinds, hash_bits=hash_bits, task=task)
+    kinds = {name: kind for name, kind in (file.kinds or {}).items() if name in first.X}
+    encoder = TableEncoder(kinds=kinds, hash_bits=hash_bits, task=task)
     try:
         encoder.look(first.X, first.y)
     except CellError as error:
