@@ -52,33 +52,10 @@ def run_keyed(options: Any) -> None:
 
 def _learned(options: Any, file: Any, first: Any, chunks: Iterator[Any]) -> tuple[Any, Any, int]:
     """Return the model, its figures, and how many rows it has learned."""
-    import numpy as np
-
-    from forks.cli._models import check_labels, guess_task
-    from forks.estimators.labels import class_probabilities
-    from forks.evaluate import ClassificationMeasures, RegressionMeasures
-    from forks.evaluate.rows import labelled_of, labels_among
     from forks.features.table import CellError
-    from forks.keyed import KeyedClassifier, KeyedRegressor
 
     _check_key(file, options.key, first)
-    labels = labels_among(first.y, labelled_of(first.y))
-    task, why = guess_task(labels)
-    if options.task != "auto":
-        task, why = str(options.task), "told"
-    check_labels(file, labels, task, told=options.task != "auto")
-    rest = _without(first.X, options.key)
-    encoder = new_encoder(file, first._replace(X=rest), task, options.hash_bits)
-    show_understood(file, encoder, task, why, len(encoder.get_feature_names_out()))
-    effort = {"effort": str(options.effort or "fast"), "random_state": options.seed}
-    classes: Any = None
-    model: Any
-    measures: Any
-    if task == "classification":
-        classes = np.unique(labels) if options.classes is None else options.classes.split(",")
-        model, measures = KeyedClassifier(**effort), ClassificationMeasures(classes)
-    else:
-        model, measures = KeyedRegressor(**effort), RegressionMeasures()
+    encoder, model, measures, classes = _prepared(options, file, first)
     read = 0
     for chunk in chunks:
         keys = _keys(file, options.key, chunk, read)
@@ -87,18 +64,54 @@ def _learned(options: Any, file: Any, first: Any, chunks: Iterator[Any]) -> tupl
         except CellError as error:
             raise cell_fault(file, read, error) from None
         read += len(keys)
-        known = labelled_of(chunk.y)
-        chosen = np.arange(len(keys)) if known is None else np.flatnonzero(known)
-        y = labels_among(chunk.y, known)
-        answers = model.prequential([keys[i] for i in chosen], X[chosen], y, classes)
-        if len(y) and classes is None:
-            measures.update(y, answers)
-        elif len(y):
-            positive = 0.5 + 0.5 * answers.reshape(len(y), -1)
-            measures.update(
-                y, model.labels_of(answers), probabilities=class_probabilities(positive)
-            )
+        _learn(model, measures, classes, keys, X, chunk.y)
     return model, measures, model.n_rounds_
+
+
+def _prepared(options: Any, file: Any, first: Any) -> tuple[Any, Any, Any, Any]:
+    """Return encoder, model, measures and classes, by the options and the first rows."""
+    import numpy as np
+
+    from forks.cli._models import check_labels, guess_task
+    from forks.evaluate import ClassificationMeasures, RegressionMeasures
+    from forks.evaluate.rows import labelled_of, labels_among
+    from forks.keyed import KeyedClassifier, KeyedRegressor
+
+    labels = labels_among(first.y, labelled_of(first.y))
+    task, why = guess_task(labels)
+    if options.task != "auto":
+        task, why = str(options.task), "told"
+    check_labels(file, labels, task, told=options.task != "auto")
+    rest = first._replace(X=_without(first.X, options.key))
+    encoder = new_encoder(file, rest, task, options.hash_bits)
+    show_understood(file, encoder, task, why, len(encoder.get_feature_names_out()))
+    settings = {"effort": str(options.effort or "fast"), "random_state": options.seed}
+    if task == "regression":
+        return encoder, KeyedRegressor(**settings), RegressionMeasures(), None
+    classes = np.unique(labels)
+    if options.classes is not None:
+        classes = np.unique(np.array(options.classes.split(",")).astype(classes.dtype))
+    return encoder, KeyedClassifier(**settings), ClassificationMeasures(classes), classes
+
+
+def _learn(model: Any, measures: Any, classes: Any, keys: list[Any], X: Any, y: Any) -> None:
+    """Learn the rows that have a label, each predicted first."""
+    import numpy as np
+
+    from forks.estimators.labels import class_probabilities
+    from forks.evaluate.rows import labelled_of, labels_among
+
+    known = labelled_of(y)
+    chosen = np.arange(len(keys)) if known is None else np.flatnonzero(known)
+    if len(chosen) == 0:
+        return
+    y = labels_among(y, known)
+    answers = model.prequential([keys[i] for i in chosen], X[chosen], y, classes)
+    if classes is None:
+        measures.update(y, answers)
+    else:
+        positive = class_probabilities(0.5 + 0.5 * answers.reshape(len(y), -1))
+        measures.update(y, model.labels_of(answers), probabilities=positive)
 
 
 def _check_key(file: Any, key: str, first: Any) -> None:

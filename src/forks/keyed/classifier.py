@@ -1,6 +1,6 @@
 """The keyed classifier."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +46,7 @@ class KeyedClassifier(KeyedEstimator):
     """
 
     _common_class: ClassVar[Any] = OnlineKernelClassifier
-    _labels: ClassVar[Labels]
+    _labels: Labels = field(init=False)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -64,7 +64,7 @@ class KeyedClassifier(KeyedEstimator):
                     f"{type(self).__name__} needs at least two classes, got one class: "
                     f"{labels.classes.tolist()}; give `classes` if others will come"
                 )
-            self._labels = labels  # type: ignore[misc]
+            self._labels = labels
         else:
             self._labels.check_same(classes)
         self._labels.codes_of(y)

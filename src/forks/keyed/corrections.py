@@ -80,9 +80,9 @@ class Corrections:
         self.shared = begun(self.rule)
         self.map: Memory = new_map(n_features, LANDMARKS, rank)
         self.table = KeyTable(record_size(rank + 1, n_outputs, experts), max_keys, folder)
-        rows = (0, n_features), 0, (0, n_outputs), (0, n_outputs)
-        kinds = float, np.int64, float, float
-        self.first: FirstRows | None = FirstRows(*map(np.zeros, rows, kinds))
+        none = np.zeros((0, n_outputs))
+        numbers = np.zeros(0, np.int64)
+        self.first: FirstRows | None = FirstRows(np.zeros((0, n_features)), numbers, none, none)
 
     @property
     def block(self) -> int:
@@ -125,8 +125,8 @@ class Corrections:
         self.shared = begun(self.rule)
         self.table.clear()
         for start in range(0, len(first.Y), self.block):
-            X, numbers, given, Y = (part[start : start + self.block] for part in first)
-            self._learn(numbers, X, given, Y)
+            rows = slice(start, start + self.block)
+            self._learn(first.numbers[rows], first.X[rows], first.given[rows], first.Y[rows])
         if len(first.Y) == STARTS[-1]:
             self.first = None
 

@@ -40,7 +40,8 @@ def save(path: str | Path, model: Any) -> None:
         raise ValueError(f"only the package's own estimators can be saved, got {model!r}")
     parameters = model.get_params(deep=False)
     del parameters["folder"]  # of this machine
-    fitted, arrays = None, {}
+    fitted: dict[str, Any] | None = None
+    arrays: dict[str, Any] = {}
     if hasattr(model, "corrections_"):
         fitted, arrays = _fitted(model)
     header = {

@@ -30,7 +30,7 @@ class Store:
         """Write records; if that fails, they must be kept elsewhere."""
         for number, record in zip(numbers.tolist(), records, strict=True):
             self._file.seek(number * record.nbytes)
-            if self._file.write(record) != record.nbytes:
+            if self._file.write(record.data) != record.nbytes:
                 raise OSError(f"cannot write the record of key {number}: the disk is full")
 
     def read(self, numbers: Counter) -> Matrix:
@@ -38,7 +38,7 @@ class Store:
         records = np.empty((len(numbers), self.size))
         for number, record in zip(numbers.tolist(), records, strict=True):
             self._file.seek(number * record.nbytes)
-            if self._file.readinto(record) != record.nbytes:
+            if self._file.readinto(record.data) != record.nbytes:
                 raise OSError(f"cannot read the record of key {number}: the file was cut")
         return records
 

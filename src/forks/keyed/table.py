@@ -92,7 +92,7 @@ class KeyTable:
         places = dict(zip(absent.tolist(), free.tolist(), strict=True))
         if len(stored):
             at = [places[number] for number in stored.tolist()]
-            self.records[at] = self._store.read(stored)
+            self.records[at] = self._stored(stored)
         self._slot[absent], self._number[free] = free, absent
         self._used[free] = self._now
 
@@ -133,6 +133,10 @@ class KeyTable:
         self._store.write(numbers, self.records[slots])
         self._slot[numbers], self._number[slots] = -1, -1
 
+    def _stored(self, numbers: Counter) -> Matrix:
+        assert self._store is not None  # something was sent there
+        return self._store.read(numbers)
+
     # ---- reading, changing nothing -------------------------------------------------------------
 
     def copies(self, numbers: Counter) -> Matrix:
@@ -143,7 +147,7 @@ class KeyTable:
         if len(self):
             records[here] = self.records[slots[here]]
             if stored.any():
-                records[stored] = self._store.read(numbers[stored])
+                records[stored] = self._stored(numbers[stored])
         return records
 
     def blocks(self) -> Iterator[Matrix]:
