@@ -53,6 +53,13 @@ def test_numbers_and_what_is_printed(table):
     assert call(table, "--key", "town", "--categorical", "town").exit_code == 0
 
 
+def test_classes_that_are_told(table):
+    told = json.loads(call(table, "--key", "town", "--classes", "no,perhaps,yes", "--json").stdout)
+    assert told["classes"] == ["no", "perhaps", "yes"]
+    fault = refused(table, "--key", "town", "--label", "b", "--classes", "no,yes")
+    assert "--classes is for classification" in fault
+
+
 def test_what_it_refuses(table, tmp_path):
     assert "has no column 'nix' beside the label" in refused(table, "--key", "nix")
     assert "has no column 'y' beside the label" in refused(table, "--key", "y")

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from forks.cli._learning import cell_fault, new_encoder
+from forks.cli._learning import cell_fault, classes_of, new_encoder
 from forks.cli._reading import given, input_file
 from forks.cli._report import line, show_figures, show_json
 from forks.cli._understood import show_understood
@@ -86,12 +86,13 @@ def _prepared(options: Any, file: Any, first: Any) -> tuple[Any, Any, Any, Any]:
     encoder = new_encoder(file, rest, task, options.hash_bits)
     show_understood(file, encoder, task, why, len(encoder.get_feature_names_out()))
     settings = {"effort": str(options.effort or "fast"), "random_state": options.seed}
+    kind = KeyedRegressor if task == "regression" else KeyedClassifier
+    model: Any = kind(**settings)
+    told = classes_of(options.classes, model, labels)
     if task == "regression":
-        return encoder, KeyedRegressor(**settings), RegressionMeasures(), None
-    classes = np.unique(labels)
-    if options.classes is not None:
-        classes = np.unique(np.array(options.classes.split(",")).astype(classes.dtype))
-    return encoder, KeyedClassifier(**settings), ClassificationMeasures(classes), classes
+        return encoder, model, RegressionMeasures(), None
+    classes = np.unique(labels) if told is None else told
+    return encoder, model, ClassificationMeasures(classes), classes
 
 
 def _learn(model: Any, measures: Any, classes: Any, keys: list[Any], X: Any, y: Any) -> None:

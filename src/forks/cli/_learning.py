@@ -46,7 +46,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             finished = learn(
                 model,
                 map(as_rows, chain([first], chunks)),
-                classes=_classes(options.classes, model, _present(first.y)),
+                classes=classes_of(options.classes, model, _present(first.y)),
                 on_record=show,
                 note=_described(options),
                 encoder=encoder,
@@ -223,7 +223,7 @@ def _present(y: Any) -> Any:
     return labels_among(y, labelled_of(y))
 
 
-def _classes(told: str | None, model: Any, y: Any) -> Any:
+def classes_of(told: str | None, model: Any, y: Any) -> Any:
     """Return the classes that were told; without them any may come."""
     import numpy as np
 

@@ -23,6 +23,7 @@ LARGEST_RANK = 255
 class KeyedEstimator(BaseEstimator):
     """Learns a stream of keys, rows and labels; a subclass knows labels and answers."""
 
+    _task: ClassVar[str]  # "classification" or "regression"
     _common_class: ClassVar[Any]  # the estimator that all keys share
 
     effort: str = "fast"
@@ -71,7 +72,8 @@ class KeyedEstimator(BaseEstimator):
     def partial_fit(self, keys: Any, X: Any, y: Any, classes: Any = None) -> Any:
         """Learn the next rows of the stream in their order; an empty chunk does nothing.
 
-        An error about keys, rows or labels leaves the model as it was.
+        An error about keys, rows or labels leaves the model as it was. An interrupt (Ctrl-C) may
+        leave some thousand rows learned by the common model and not by their keys.
 
         Parameters
         ----------
@@ -152,7 +154,7 @@ class KeyedEstimator(BaseEstimator):
         self.corrections_ = Corrections(
             n_features,
             self._n_outputs(),
-            classifies=self.common_._task == "classification",
+            classifies=self._task == "classification",
             rank=self.rank,
             forgetting=float(self.forgetting),
             max_keys=self.max_keys,

@@ -45,6 +45,7 @@ class KeyedClassifier(KeyedEstimator):
     ['no', 'yes']
     """
 
+    _task: ClassVar[str] = "classification"
     _common_class: ClassVar[Any] = OnlineKernelClassifier
     _labels: Labels = field(init=False)
 

@@ -62,6 +62,7 @@ class KeyedRegressor(KeyedEstimator):
     True
     """
 
+    _task: ClassVar[str] = "regression"
     _common_class: ClassVar[Any] = OnlineKernelRegressor
 
     def _checked_labels(self, y: Any, n_rows: int, first: bool, classes: Any) -> Matrix:

@@ -132,7 +132,7 @@ def _loaded(file: LargeFile, folder: Any) -> Any:
     corrections = Corrections(
         sizes["n_features"],
         sizes["n_outputs"],
-        classifies=kind == "KeyedClassifier",
+        classifies=model._task == "classification",
         rank=sizes["rank"],
         forgetting=_share("forgetting", fitted["forgetting"]),
         max_keys=model.max_keys,
