@@ -14,17 +14,14 @@ _SHOWN = 40  # characters of a key in an error
 Key = Hashable  # a str or an int
 
 
-def checked_keys(keys: Any, n_rows: int | None = None) -> list[Any]:
+def checked_keys(keys: Any) -> list[Any]:
     """Return keys as Python's strings and integers, or raise an error that names the row."""
     given = _listed(keys)
-    if n_rows is not None and len(given) != n_rows:
-        raise ValueError(f"keys has {len(given)} entries, but X has {n_rows} rows")
     if set(map(type, given)) - {str, int}:
         given = [
             key if type(key) in (str, int) else _plain(row, key) for row, key in enumerate(given)
         ]
-    if given:
-        _check_sizes(given)
+    _check_sizes(given)
     return given
 
 
