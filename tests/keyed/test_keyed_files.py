@@ -78,7 +78,7 @@ def test_the_file_is_one_of_this_package(tmp_path):
     assert arrays["records"].shape[0] == header["fitted"]["n_keys"]
     small = list(LargeFile(tmp_path / "m").blocks(size=64))
     assert len([name for name, _ in small if name == "records"]) == arrays["records"].shape[0]
-    with pytest.raises(forks.ModelFileError, match="forks.keyed.load"):
+    with pytest.raises(forks.ModelFileError, match=r"forks\.keyed\.load"):
         forks.load(tmp_path / "m")
     forks.OnlineKernelRegressor(effort="fast").fit(X[:9], Y[:9]).save(tmp_path / "other")
     with pytest.raises(forks.ModelFileError, match="no keyed estimator"):
