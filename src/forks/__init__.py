@@ -56,6 +56,7 @@ _ROOMS = {
     "features",
     "files",
     "kernels",
+    "keyed",
     "learners",
     "linalg",
     "losses",

@@ -56,7 +56,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             finished = learn(
                 model,
                 map(as_rows, chain([] if first is None else [first], chunks)),
-                classes=_classes(options.classes, model, _present(first.y) if first else None),
+                classes=classes_of(options.classes, model, _present(first.y) if first else None),
                 on_record=show,
                 note=_described(options),
                 encoder=encoder,
@@ -131,7 +131,7 @@ def _prepared(
             check_labels(file, _present(_labels_of(file, first)), task, told=True)
     encoder, model = begin.encoder, begin.model
     if begin.known is None and model is None and file.input.is_table:
-        encoder = _new_encoder(file, first, task, options.hash_bits)
+        encoder = new_encoder(file, first, task, options.hash_bits)
     if model is None:
         effort, learner = options.effort or "balanced", options.learner or "adaptive"
         model = make_model(task, learner, settings, options.seed, str(effort))
@@ -140,13 +140,15 @@ def _prepared(
     return model, encoder
 
 
-def _new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
+def new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
+    """Return an encoder for a table, having looked at its first rows."""
     from forks.features import TableEncoder
     from forks.features.table import CellError
     from forks.features.table.kinds import LEFT_OUT
     from forks.streams import StreamError
 
-    encoder = TableEncoder(kinds=file.kinds, hash_bits=hash_bits, task=task)
+    kinds = {name: kind for name, kind in (file.kinds or {}).items() if name in first.X}
+    encoder = TableEncoder(kinds=kinds, hash_bits=hash_bits, task=task)
     try:
         encoder.look(first.X, first.y)
     except CellError as error:
@@ -254,7 +256,7 @@ def _present(y: Any) -> Any:
     return labels_among(y, labelled_of(y))
 
 
-def _classes(told: str | None, model: Any, y: Any) -> Any:
+def classes_of(told: str | None, model: Any, y: Any) -> Any:
     """Return the classes that were told; without them any may come."""
     import numpy as np
 

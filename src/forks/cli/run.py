@@ -16,6 +16,7 @@ from forks.cli._app import (
     text_option,
 )
 from forks.cli._inputs import interrupts, plain_warnings
+from forks.cli._keyed import run_keyed
 from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
@@ -105,6 +106,9 @@ class Options(Showing, Keeping, Following, Modelling, Columns, Opening):
     """Options of `forks run`."""
 
     paths: Annotated[list[str], FILE]
+    key: Annotated[
+        str | None, text_option("COLUMN", "One model for each value of a column; see forks.keyed.")
+    ] = None
     model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on with a saved model, or a checkpoint (DIR)."),
@@ -126,6 +130,10 @@ def run(options: Options) -> None:
     Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
     terminated.
     """
+    if options.key is not None:
+        with plain_warnings(), interrupts(None):
+            run_keyed(options)
+        return
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the folder to go on from")
     if options.model is not None and (said := given(options, Modelling)):

@@ -3,8 +3,11 @@
 from forks.files.atomic import remove_temporary, replacing, sync, write_atomically
 from forks.files.codec import decode, encode
 from forks.files.container import ModelFileError, cannot_load, pack, unpack
+from forks.files.large import Blocks, LargeFile, write_large
 
 __all__ = [
+    "Blocks",
+    "LargeFile",
     "ModelFileError",
     "cannot_load",
     "decode",
@@ -15,4 +18,5 @@ __all__ = [
     "sync",
     "unpack",
     "write_atomically",
+    "write_large",
 ]

@@ -16,8 +16,8 @@ import safetensors
 from safetensors.numpy import save
 
 FORMAT, VERSION = "forks-model", 3
-_ENTRY = "forks"
-_KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
+ENTRY = "forks"
+KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 _DIGEST_BYTES = 32
 _LONGEST = 400  # characters of a reason: a file could hold words without end
 
@@ -39,7 +39,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: s
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     whole = {"format": FORMAT, "version": VERSION, "library": library, **header}
     whole["digest"] = _digest(whole, arrays)
-    return bytes(save(arrays, {_ENTRY: _text(whole)}))
+    return bytes(save(arrays, {ENTRY: text_of(whole)}))
 
 
 def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -53,28 +53,20 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     try:
         tensors = safetensors.deserialize(data)
         length = int.from_bytes(data[:8], "little")
-        header = parse(parse(data[8 : 8 + length].decode())["__metadata__"][_ENTRY])
+        header = parse(parse(data[8 : 8 + length].decode())["__metadata__"][ENTRY])
         is_ours = header["format"] == FORMAT
     except safetensors.SafetensorError as error:
         raise refuse(f"it is no model file, or was cut short or damaged ({error})") from None
     except (KeyError, TypeError, ValueError, RecursionError):
         raise refuse("it is not a forks model") from None
-    version = header.get("version")
-    if not is_ours or type(version) is not int or version < 1:
-        raise refuse("it is not a forks model")
-    if version != VERSION:
-        older = ", whose learners keep other numbers" if version < VERSION else ""
-        raise refuse(
-            f"it has version {version} of the format, written by forks {header.get('library')}"
-            f"{older}; this forks reads version {VERSION}"
-        )
+    check_version(name, header, is_ours)
     arrays = {}
     for tensor, description in tensors:
-        kind = _KINDS.get(description["dtype"])
+        kind = KINDS.get(description["dtype"])
         if kind is None:
             raise refuse(f"the array {tensor!r} is of type {description['dtype']}")
-        little_endian = np.dtype(kind).newbyteorder("<")
-        flat = np.frombuffer(description["data"], little_endian).astype(kind)
+        stored = np.dtype(kind).newbyteorder("<")
+        flat = np.frombuffer(description["data"], stored).astype(kind)
         arrays[tensor] = flat.reshape(description["shape"])
     digest = header.pop("digest", None)
     try:
@@ -86,6 +78,20 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     return header, arrays
 
 
+def check_version(name: str, header: dict[str, Any], is_ours: bool) -> None:
+    """Raise an error if a header is not of this format, or of a version that is not read."""
+    version = header.get("version")
+    if not is_ours or type(version) is not int or version < 1:
+        raise cannot_load(name, "it is not a forks model")
+    if version != VERSION:
+        older = ", whose learners keep other numbers" if version < VERSION else ""
+        raise cannot_load(
+            name,
+            f"it has version {version} of the format, written by forks {header.get('library')}"
+            f"{older}; this forks reads version {VERSION}",
+        )
+
+
 def parse(text: str) -> Any:
     """Read JSON, without the numbers that JSON has not."""
 
@@ -95,14 +101,30 @@ def parse(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def _text(header: Mapping[str, Any]) -> str:
+def text_of(header: Mapping[str, Any]) -> str:
+    """Return a header as text; equal ones give equal text."""
     return json.dumps(header, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def _digest(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    digest = hashlib.blake2b(_text(header).encode(), digest_size=_DIGEST_BYTES)
+    digest = begin_digest(header)
     for name in sorted(arrays):
         array = arrays[name]
-        digest.update(f"\n{name} {array.dtype.name} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))).data)
+        digest.update(title_of(name, array.dtype, array.shape))
+        digest.update(little_endian(array).data)
     return digest.hexdigest()
+
+
+def begin_digest(header: Mapping[str, Any]) -> Any:
+    """Return a digest that has seen the header; arrays follow in the order of their names."""
+    return hashlib.blake2b(text_of(header).encode(), digest_size=_DIGEST_BYTES)
+
+
+def title_of(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return what a digest sees before the numbers of an array."""
+    return f"\n{name} {dtype.name} {shape}\n".encode()
+
+
+def little_endian(array: np.ndarray) -> np.ndarray:
+    """Return an array as it is in files."""
+    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))

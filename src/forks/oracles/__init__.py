@@ -30,6 +30,7 @@ from forks.oracles.forgetron import forgetron
 from forks.oracles.forks import Forks, ForksOptions, ForksResult, forks
 from forks.oracles.gate import SlopeGate
 from forks.oracles.kernels import gaussian, laplacian, linear, polynomial
+from forks.oracles.keyed import FewFeatures, KeyedOracle
 from forks.oracles.kogd import kogd
 from forks.oracles.landmarks import Landmarks, independent_rows, median_distance
 from forks.oracles.losses import (
@@ -74,11 +75,13 @@ __all__ = [
     "ClassQuantiles",
     "DiagonalOracle",
     "EpsilonInsensitive",
+    "FewFeatures",
     "Forks",
     "ForksOptions",
     "ForksResult",
     "Hinge",
     "Huber",
+    "KeyedOracle",
     "Landmarks",
     "LastLabels",
     "Logistic",

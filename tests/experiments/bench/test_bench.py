@@ -56,6 +56,13 @@ TINY = {
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
     "literature": {"rows": 200, "efforts": ("fast",)},
+    "keyed": {
+        "air_rows": 300,
+        "efforts": ("fast",),
+        "n_keys": 12,
+        "rows_of_a_key": (30, 90),
+        "separate": 2,
+    },
     "wide": {
         "rows": 120,
         "width": 2_000,
@@ -404,3 +411,11 @@ def test_the_shortest_time_counts():
 def test_the_slope_is_that_of_the_upper_half():
     assert slope_of_upper_half([1, 2, 4, 8], [5.0, 1.0, 4.0, 16.0]) == pytest.approx(2.0)
     assert slope_of_upper_half([2, 4], [1.0, 2.0]) == pytest.approx(1.0)
+
+
+def test_one_model_per_key():
+    numbers = list(part("keyed").measure(**TINY["keyed"]))
+    assert all(number.value is not None and math.isfinite(number.value) for number in numbers)
+    columns = {number.column for number in numbers if number.name.startswith("made stream")}
+    assert columns == {"keyed", "one model", "separate"}
+    assert {number.name for number in numbers} >= {"rows a second", "bytes of a key"}

@@ -1,0 +1,212 @@
+"""One model per key.
+
+Each row is predicted before it is learned; errors are root mean squared. "one model" has the key as
+a category (`TableEncoder`), "separate" is a model for each key, on the made stream for some of the
+keys. beijing-air has the hourly PM2.5 of 12 stations, by station. In the made stream the keys share
+a function and differ in another, and have 10 to 1,000 rows each, in random order. Rows a second are
+of CPU time, on one core.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forks import OnlineKernelRegressor, datasets
+from forks.engine import Matrix, Vector
+from forks.evaluate.clock import Clock
+from forks.experiments.bench._data import SEED
+from forks.experiments.bench._part import Number, Part
+from forks.features import TableEncoder
+from forks.keyed import KeyedRegressor
+from forks.streams import read_columns
+
+_CHUNK = 10_000
+_FEATURES, _NOISE = 4, 0.2
+_AIR = "beijing-air"
+_TEXT, _KEY, _TARGET = "wd", "station", "PM2.5"
+_NUMBERS = [
+    *("year", "month", "day", "hour", "PM10", "SO2", "NO2", "CO", "O3"),
+    *("TEMP", "PRES", "DEWP", "RAIN", "WSPM", _TARGET),
+]
+
+
+class KeyedStream(NamedTuple):
+    """Keys, columns of a table without them, and numbers."""
+
+    keys: Any
+    table: dict[str, Any]
+    y: Vector
+
+    def part(self, rows: Any) -> "KeyedStream":
+        """Return some of the rows."""
+        return KeyedStream(
+            self.keys[rows], {k: v[rows] for k, v in self.table.items()}, self.y[rows]
+        )
+
+
+class MadeStream:
+    """Keys that share a function and differ in another, with rows made when they are asked for."""
+
+    def __init__(self, n_keys: int, rows_of_a_key: tuple[int, int], seed: int = SEED) -> None:
+        rng = np.random.default_rng(seed)
+        low, high = np.log(rows_of_a_key)
+        counts = np.exp(rng.uniform(low, high, n_keys)).astype(np.int64)
+        self.keys = rng.permutation(np.repeat(np.arange(n_keys), counts))
+        self.weights = rng.normal(size=(n_keys, _FEATURES + 1)) / np.sqrt(_FEATURES + 1.0)
+        self.seed = seed
+
+    def chunks(self) -> Iterator[tuple[Any, Matrix, Vector]]:
+        """Yield keys, rows and numbers."""
+        for start in range(0, len(self.keys), _CHUNK):
+            keys = self.keys[start : start + _CHUNK]
+            rng = np.random.default_rng((self.seed, start))
+            X = rng.normal(size=(len(keys), _FEATURES))
+            y = np.sin(2.0 * X[:, 0]) + X[:, 1] * np.tanh(X[:, 2])
+            own = np.column_stack([np.cos(1.5 * X), np.ones(len(X))])
+            y += np.sum(self.weights[keys] * own, axis=1)
+            yield keys, X, y + _NOISE * rng.normal(size=len(X))
+
+
+def measure(
+    air_rows: int | None = None,
+    efforts: tuple[str, ...] = ("fast", "balanced"),
+    n_keys: int = 100_000,
+    rows_of_a_key: tuple[int, int] = (10, 1_001),
+    separate: int = 500,
+) -> Iterator[Number]:
+    """Play the made stream, first with half of the keys on disk, and the air of Beijing.
+
+    The air is left out if it is not at hand.
+    """
+    stream = MadeStream(n_keys, rows_of_a_key)
+    name = f"made stream, {n_keys:,} keys"
+    settings = {"rows": len(stream.keys), "keys": n_keys}
+    for max_keys, where in ((max(1, n_keys // 2), "half of the keys on disk"), (None, "")):
+        figures = _play_made(stream, max_keys)
+        if max_keys is None:
+            yield Number(name, figures["error"], settings=settings, column="keyed")
+        title = ", ".join(["rows a second", where] if where else ["rows a second"])
+        goal = None if where else 50_000.0
+        yield Number(title, figures["speed"], settings=settings, at_least=goal)
+        if where:
+            yield Number(f"most memory, {where}", figures["memory"], "MB", at_most=1_000.0)
+        else:
+            yield Number("bytes of a key", figures["bytes"])
+    yield Number(name, _one_model(stream), settings=settings, column="one model")
+    yield Number(name, _separate(stream, separate), settings=settings, column="separate")
+    if datasets.at_hand(_AIR):
+        air = _air(air_rows)
+        for effort in efforts:
+            yield from _play_air(air, effort)
+
+
+# ---- the air of Beijing ------------------------------------------------------------------------
+
+
+def _air(rows: int | None) -> KeyedStream:
+    (path,) = datasets.paths(_AIR)
+    chunks = list(read_columns(path, [*_NUMBERS, _TEXT, _KEY]))
+    found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
+    table: dict[str, Any] = {
+        name: np.where(found[name] == "NA", "nan", found[name]).astype(float) for name in _NUMBERS
+    }
+    y = table.pop(_TARGET)
+    table[_TEXT] = np.array([None if cell == "NA" else cell for cell in found[_TEXT]], object)
+    known = np.flatnonzero(~np.isnan(y))[:rows]
+    return KeyedStream(found[_KEY], table, y).part(known)
+
+
+def _play_air(air: KeyedStream, effort: str) -> Iterator[Number]:
+    name, settings = f"{_AIR}, {effort}", {"rows": len(air.y), "effort": effort}
+    X = TableEncoder(task="regression").learn_transform(air.table, air.y)
+    ours = KeyedRegressor(effort=effort)
+
+    def keyed(rows: slice) -> Any:
+        return ours.prequential(air.keys[rows], X[rows], air.y[rows])
+
+    errors = {"keyed": _error(air.y, keyed)}
+    both = {**air.table, _KEY: air.keys.astype(object)}
+    with_key = TableEncoder(task="regression").learn_transform(both, air.y)
+    one = OnlineKernelRegressor(effort=effort)
+    errors["one model"] = _error(air.y, lambda rows: one.prequential(with_key[rows], air.y[rows]))
+    squares = 0.0
+    for key in np.unique(air.keys):
+        own = np.flatnonzero(air.keys == key)
+        alone, y = OnlineKernelRegressor(effort=effort), air.y[own]
+        rows_of_key = X[own]
+        error = _error(y, lambda rows: alone.prequential(rows_of_key[rows], y[rows]))  # noqa: B023
+        squares += len(own) * error**2
+    errors["separate"] = float(np.sqrt(squares / len(air.y)))
+    for column, error in errors.items():
+        yield Number(name, error, settings=settings, column=column)
+
+
+def _error(y: Vector, play: Callable[[slice], Any]) -> float:
+    squares = 0.0
+    for start in range(0, len(y), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        squares += float(np.sum((play(rows) - y[rows]) ** 2))
+    return float(np.sqrt(squares / len(y)))
+
+
+# ---- the made stream -----------------------------------------------------------------------------
+
+
+def _play_made(stream: MadeStream, max_keys: int | None) -> dict[str, float]:
+    model, clock, squares = KeyedRegressor(max_keys=max_keys), Clock(), 0.0
+    for keys, X, y in stream.chunks():
+        if model.__dict__.get("corrections_") is None:  # compiles
+            KeyedRegressor().partial_fit(keys, X, y)
+        with clock.running():
+            answers = model.prequential(keys, X, y)
+        squares += float(np.sum((answers - y) ** 2))
+    n = len(stream.keys)
+    return {
+        "error": float(np.sqrt(squares / n)),
+        "speed": n / clock.seconds,
+        "memory": _most_memory(),
+        "bytes": float(model.bytes_per_key_),
+    }
+
+
+def _most_memory() -> float:
+    """Return the megabytes that the process has had resident at most."""
+    import resource  # which Windows has not
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def _one_model(stream: MadeStream) -> float:
+    encoder = TableEncoder(kinds={"key": "category"}, task="regression")
+    model, squares = OnlineKernelRegressor(effort="fast"), 0.0
+    for keys, X, y in stream.chunks():
+        table = {"key": keys.astype(str).astype(object)}
+        table |= {f"x{j}": X[:, j] for j in range(X.shape[1])}
+        answers = model.prequential(encoder.learn_transform(table, y), y)
+        squares += float(np.sum((answers - y) ** 2))
+    return float(np.sqrt(squares / len(stream.keys)))
+
+
+def _separate(stream: MadeStream, n_keys: int) -> float:
+    """Return the error of models for some keys, which stand for all of them."""
+    known = np.unique(stream.keys)
+    chosen = np.random.default_rng(SEED).choice(known, min(n_keys, len(known)), replace=False)
+    parts = []
+    for keys, X, y in stream.chunks():
+        own = np.isin(keys, chosen)
+        parts.append((keys[own], X[own], y[own]))
+    keys, X, y = map(np.concatenate, zip(*parts, strict=True))
+    squares = 0.0
+    for key in chosen:
+        own = keys == key
+        answers = OnlineKernelRegressor(effort="fast").prequential(X[own], y[own])
+        squares += float(np.sum((answers - y[own]) ** 2))
+    return float(np.sqrt(squares / len(y)))
+
+
+PART = Part(
+    __doc__,
+    measure,
+    {"air_rows": 20_000, "efforts": ("fast",), "n_keys": 500, "separate": 50},
+)

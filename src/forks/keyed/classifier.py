@@ -1,0 +1,133 @@
+"""The keyed classifier."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from forks.engine import Matrix
+from forks.estimators import OnlineKernelClassifier
+from forks.estimators.labels import Labels, class_probabilities
+from forks.keyed.base import KeyedEstimator
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KeyedClassifier(KeyedEstimator):
+    """One classifier for each key: a common model, and what the key's own rows add to it.
+
+    The log-odds of the common model are calibrated, and corrected by a logistic regression of the
+    key's own rows; see `KeyedRegressor`.
+
+    Parameters
+    ----------
+    effort, rank, forgetting, max_keys, folder, random_state
+        See `KeyedRegressor`; with more than two classes a key has rank + 2 more numbers for each.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted: those given in the first call, or those that it had. Others are refused
+        later.
+    common_ : OnlineKernelClassifier
+        The common model.
+    n_keys_, n_keys_in_memory_, n_rounds_, bytes_per_key_, n_features_in_, feature_names_in_
+        See `KeyedRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forks.keyed import KeyedClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> keys, X = rng.integers(0, 10, 3000), rng.normal(size=(3000, 2))
+    >>> y = np.where(X[:, 0] + np.linspace(-2.0, 2.0, 10)[keys] > 0.0, "yes", "no")
+    >>> model = KeyedClassifier().partial_fit(keys, X, y)
+    >>> model.predict([0, 9], [[0.5, 0.0], [0.5, 0.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    _task: ClassVar[str] = "classification"
+    _common_class: ClassVar[Any] = OnlineKernelClassifier
+    _labels: Labels = field(init=False)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self._labels.classes
+
+    def _checked_labels(self, y: Any, n_rows: int, first: bool, classes: Any) -> np.ndarray:
+        y = np.asarray(y)
+        if y.shape != (n_rows,):
+            raise ValueError(f"y must be of the shape ({n_rows},), got {y.shape}")
+        if first:
+            labels = Labels.known_from(y, classes)._replace(given=True)
+            if len(labels.classes) < 2:
+                raise ValueError(
+                    f"{type(self).__name__} needs at least two classes, got one class: "
+                    f"{labels.classes.tolist()}; give `classes` if others will come"
+                )
+            self._labels = labels
+        else:
+            self._labels.check_same(classes)
+        self._labels.codes_of(y)
+        return y
+
+    def _targets_of(self, y: Any) -> Matrix:
+        return self._labels.targets_of(y)
+
+    def _n_outputs(self) -> int:
+        return self._labels.n_outputs
+
+    def _learn_common(self, X: Matrix, y: Any) -> Matrix:
+        scores = self.common_.prequential(X, y, classes=self.classes_)
+        return np.ascontiguousarray(scores.reshape(len(X), -1))
+
+    def _common_answers(self, X: Any, ahead: bool) -> Matrix:
+        common = self.common_
+        return np.asarray(common.score_ahead(X) if ahead else common.decision_function(X))
+
+    def decision_function(self, keys: Any, X: Any) -> np.ndarray:
+        """Return the scores of rows, 2 p - 1 with probabilities p.
+
+        Parameters
+        ----------
+        keys : sequence of str or int, of length n_rows
+            The key of each row; one that has not come is answered by the common model.
+        X : array or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
+        """
+        return self._answers(keys, X, False)
+
+    def predict(self, keys: Any, X: Any) -> np.ndarray:
+        """Return the labels of rows.
+
+        Parameters
+        ----------
+        keys, X
+            As for `decision_function`.
+        """
+        return self.labels_of(self.decision_function(keys, X))
+
+    def labels_of(self, scores: np.ndarray) -> np.ndarray:
+        """Return the labels that scores stand for.
+
+        Parameters
+        ----------
+        scores : array
+            As `decision_function` and `prequential` return them.
+        """
+        return self._labels.labels_of(np.asarray(scores))
+
+    def predict_proba(self, keys: Any, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        keys, X
+            As for `decision_function`.
+        """
+        scores = self.decision_function(keys, X)
+        return class_probabilities(0.5 + 0.5 * scores.reshape(len(scores), -1))
