@@ -16,7 +16,7 @@ defines.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from numbers import Integral
@@ -218,6 +218,36 @@ class Learner(ABC):
     def resized(self, view: Any, **changed: int) -> Memory:
         """Return a copy of the state for other lengths of its axes; what is new is zero."""
         return resized(view, {**self.lengths(), **lengths_in(view), **changed})
+
+    # ---- forks ---------------------------------------------------------------------------------
+
+    def forked(self, memory: Memory) -> "tuple[Learner, Memory]":
+        """Return a learner and its memory that learn on what stays, so that they can be merged.
+
+        Raises
+        ------
+        ValueError
+            That says why not: by default, because what is learned is no sum over rows.
+        """
+        del memory
+        raise ValueError(
+            f"{type(self).__name__} cannot be forked: what it learns is no sum over rows, so that "
+            "models which have learned apart could not be merged"
+        )
+
+    def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
+        """Return what forks have learned together, again as a fork; `start` is their begin.
+
+        Both are memories that `forked` has made. Nothing that is given is changed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
+
+    def rejoined(self, memory: Memory, before: Memory) -> Memory:
+        """Return the memory with which this learner goes on after its forks have been merged.
+
+        `memory` is theirs, and `before` the one that was forked.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
 
     # ---- memory from outside -------------------------------------------------------------------
 

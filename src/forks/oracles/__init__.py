@@ -41,6 +41,7 @@ from forks.oracles.losses import (
     SquaredHinge,
 )
 from forks.oracles.machine import MachineOracle
+from forks.oracles.merging import fork, merge
 from forks.oracles.newton import dense_ons, lower_prior, newton_projection, newton_step
 from forks.oracles.nogd import nogd
 from forks.oracles.over_time import OverTimeOracle
@@ -107,6 +108,7 @@ __all__ = [
     "fogd",
     "follow",
     "forgetron",
+    "fork",
     "forks",
     "gaussian",
     "hash32",
@@ -120,6 +122,7 @@ __all__ = [
     "log_odds",
     "lower_prior",
     "median_distance",
+    "merge",
     "newton_projection",
     "newton_step",
     "next_event",
