@@ -221,19 +221,22 @@ class Learner(ABC):
 
     # ---- forks ---------------------------------------------------------------------------------
 
-    def forked(self, memory: Memory) -> "tuple[Learner, Memory]":
-        """Return a learner and its memory that learn on what stays, so that they can be merged.
+    def for_forks(self) -> "Learner":
+        """Return the learner of forks, which can be merged.
 
         Raises
         ------
         ValueError
             That says why not: by default, because what is learned is no sum over rows.
         """
-        del memory
         raise ValueError(
             f"{type(self).__name__} cannot be forked: what it learns is no sum over rows, so that "
             "models which have learned apart could not be merged"
         )
+
+    def forked(self, memory: Memory) -> Memory:
+        """Return the memory that forks begin with; ValueError if it is too early for that."""
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
 
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return what forks have learned together, again as a fork; `start` is their begin.

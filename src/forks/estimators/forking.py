@@ -86,11 +86,9 @@ class Forking:
         start: Any = copy.copy(self)  # as it is between two calls that learn
         if start._origin is not None:
             raise ValueError("a fork cannot be forked: merge it with the others first")
-        if start._first_rows is not None:
-            kind = type(start.learner_).__name__
-            raise ValueError(f"{kind} cannot be forked: rows are scaled before it gets them")
         engine = start.engine_
-        forked = [each.learner.forked(each.memory) for each in engines_of(engine)]
+        learner = engine.learner.for_forks()
+        memories = [learner.forked(each.memory) for each in engines_of(engine)]
         classifies = start._task == "classification"
         origin = Origin(
             engine.learner,
@@ -102,13 +100,13 @@ class Forking:
             n,
             (),
         )
-        return [_fork(start, forked, origin._replace(parts=(k,))) for k in range(n)]
+        return [_fork(start, learner, memories, origin._replace(parts=(k,))) for k in range(n)]
 
 
-def _fork(start: Any, forked: list[tuple[Learner, Memory]], origin: Origin) -> Any:
+def _fork(start: Any, learner: Learner, memories: list[Memory], origin: Origin) -> Any:
     engines = [
         Engine.restored(learner, old.n_features, old.n_outputs, memory, old.rounds, old.last_mend)
-        for old, (learner, memory) in zip(engines_of(start.engine_), forked, strict=True)
+        for old, memory in zip(engines_of(start.engine_), memories, strict=True)
     ]
     fork = copy.copy(start)
     fork.__dict__.update(engine_=engine_from(start.engine_, engines), _origin=origin)
@@ -151,8 +149,9 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     memories = tuple(_read_memory(number, arrays) for number in range(len(engines)))
     for engine, memory in zip(engines, memories, strict=True):
         learner.check_memory(memory, engine.n_features, engine.n_outputs)
-        if learner.forked(memory)[0] != engine.learner:
-            raise ValueError("the learner of the fork is not that of its start")
+        learner.forked(memory)
+    if learner.for_forks() != model.engine_.learner:
+        raise ValueError("the learner of the fork is not that of its start")
     rounds, n = (_number(name, given[name]) for name in ("rounds", "n"))
     parts = tuple(_number("parts", part) for part in given["parts"])
     if not (0 < n <= _MOST_FORKS and parts and list(parts) == sorted({*parts}) and parts[-1] < n):

@@ -84,7 +84,7 @@ def _difference(first: Any, other: Any) -> str | None:
     """Return why two forks cannot be merged; None if they can."""
     ours, theirs = first._origin, other._origin
     if type(first) is not type(other):
-        return f"they are a {type(first).__name__} and a {type(other).__name__}"
+        return f"one is an {type(first).__name__}, the other an {type(other).__name__}"
     if ours.learner != theirs.learner:
         return "their learners differ"
     if first.n_features_in_ != other.n_features_in_:
@@ -109,7 +109,7 @@ def _merged(forks: list[Any], parts: tuple[int, ...], close: bool) -> Any:
         each = [engines_of(fork.engine_)[number] for fork in forks]
         learner = each[0].learner
         with one_thread():
-            _, start = origin.learner.forked(before)
+            start = learner.forked(before)
             try:
                 memory = learner.merged(start, [engine.memory for engine in each])
             except np.linalg.LinAlgError:

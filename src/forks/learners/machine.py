@@ -229,24 +229,28 @@ class Machine(Learner):
 
     # ---- forks: see `forks.parts.merging` ----------------------------------------------------
 
-    def forked(self, memory: Memory) -> tuple[Learner, Memory]:
-        """Return a machine without events: map, prior and tolerance stay.
+    def for_forks(self) -> Learner:
+        """Return the machine of forks: in regression none of its rows is clipped."""
+        merging.check_second_order(self.loss, self._rule.classifies)
+        return replace(self, **self._kept_in_forks())
 
-        In regression every row counts, and none is clipped: then A and b are sums over rows.
+    def _kept_in_forks(self) -> dict[str, Any]:
+        return {} if self._rule.classifies else {"robust": False}
+
+    def forked(self, memory: Memory) -> Memory:
+        """Return a memory without events: map, prior and tolerance stay.
+
+        In regression every row counts, so that A and b are sums over rows.
         """
         memory = memory.copy()
         view = self.view(memory)
-        merging.check_second_order(self.loss, self._rule.classifies)
         merging.check_begun(int(view.counts[COUNT.rounds]), self.buffer)
         if view.forgetting[0] > 0.0:
             raise CannotForkError("a machine that forgets depends on the order of rows")
         view.counts[COUNT.due] = MANY
         if not self._rule.classifies:
             view.gate.levels[TOLERANCE] = 0.0
-        return replace(self, **self._kept_in_forks()), memory
-
-    def _kept_in_forks(self) -> dict[str, Any]:
-        return {} if self._rule.classifies else {"robust": False}
+        return memory
 
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return the sum of what forks have learned, with the last rows of all of them."""

@@ -148,9 +148,9 @@ def check_begun(rounds: int, buffer: int) -> None:
         )
 
 
-def weighed_total(totals: Vector, before: int, means: Sequence[Vector], shares: Shares) -> Vector:
-    """Return the mean over all rows, of means over those before and those of each fork too."""
-    sums = before * totals
-    for mean, n in zip(means, shares.learned, strict=True):
-        sums = sums + (before + n) * mean - before * totals
+def mean_of_all(start: Vector, of_forks: Sequence[Vector], shares: Shares) -> Vector:
+    """Return the mean over all rows, of those over the rows of each fork and the ones before."""
+    sums = shares.before * start
+    for mean, n in zip(of_forks, shares.learned, strict=True):
+        sums = sums + (shares.before + n) * mean - shares.before * start
     return np.asarray(sums / max(1, shares.rounds))
