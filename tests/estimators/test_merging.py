@@ -41,9 +41,9 @@ def theta(model):
     return model.learner_.view(model.engine_.memory).newton.theta
 
 
-def learned_apart(model, X, y, shards):
+def learned_apart(model, X, y, shards, rows=0):
     """Forks of a model, each with its share of rows, dealt like cards."""
-    parts = model.fork(shards)
+    parts = model.fork(shards, rows)
     for k, part in enumerate(parts):
         part.partial_fit(X[k::shards], y[k::shards])
     return parts
@@ -66,29 +66,32 @@ def test_squared_error_is_that_of_one_learner_with_all_rows(shards):
     assert merged.n_rounds_ == alone.n_rounds_ == 900
 
 
+@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("task", ["numbers", "classes"])
-def test_against_the_oracle(task):
+def test_against_the_oracle(task, told):
+    """`told`: do the forks know how many rows will come, so that their prior is small enough?"""
     regression = task == "numbers"
     X, y = numbers(5000) if regression else made_up(1600, D)
     loss = {"loss": SquaredError()} if regression else {}
     learner = Adaptive(buffer=BUFFER, follow=False, restart=False, **loss)
     kind = OnlineKernelRegressor if regression else OnlineKernelClassifier
     model = kind(learner).partial_fit(X[:START], y[:START])
-    merged = forks.merge(learned_apart(model, X[START:], y[START:], 3))
+    rows = len(X) - START if told else 0
+    merged = forks.merge(learned_apart(model, X[START:], y[START:], 3, rows))
     start = oracle_for(learner)
     with one_thread():
         for x, target in zip(X[:START], column(y), strict=False):
             start.play(x, target)
-        parts = [oracles.fork(start) for _ in range(3)]
+        parts = [oracles.fork(start, rows) for _ in range(3)]
         for k, part in enumerate(parts):
             for x, target in zip(X[START + k :: 3], column(y[START + k :: 3]), strict=True):
                 part.play(x, target)
-        expected = oracles.merge(start, parts)
-        assert expected.lowerings  # the prior of all rows is not that of 60
-        scores = np.array(
-            [expected.play(x, target)[0] for x, target in zip(X, column(y), strict=True)]
-        )
-    np.testing.assert_allclose(merged.prequential(X, y), scores, rtol=1e-6, atol=1e-8)
+        expected = oracles.merge(start, parts, rows)
+        assert expected.alpha < 0.25 * start.alpha
+        assert told == (parts[0].alpha < 0.25 * start.alpha)
+        rounds = zip(X[:300], column(y), strict=False)
+        scores = np.array([expected.play(x, target)[0] for x, target in rounds])
+    np.testing.assert_allclose(merged.prequential(X[:300], y[:300]), scores, rtol=1e-6, atol=1e-8)
 
 
 def made(task):
@@ -255,6 +258,8 @@ def test_forks_are_not_forked_and_have_no_new_classes():
     for n in (0, -1, 1.5, "2"):
         with pytest.raises(ValueError, match="n must be"):
             classifier().partial_fit(*made_up(START, D)).fork(n)
+    with pytest.raises(ValueError, match="rows must be"):
+        classifier().partial_fit(*made_up(START, D)).fork(2, rows=-1)
 
 
 def other_forks(kind):

@@ -234,8 +234,11 @@ class Learner(ABC):
             "models which have learned apart could not be merged"
         )
 
-    def forked(self, memory: Memory) -> Memory:
-        """Return the memory that forks begin with; ValueError if it is too early for that."""
+    def forked(self, memory: Memory, rows: int = 0) -> Memory:
+        """Return the memory that forks begin with, which will learn so many rows together.
+
+        ValueError if it is too early for that.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no forks")
 
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:

@@ -26,6 +26,7 @@ class Origin(NamedTuple):
     means: Means
     counts: np.ndarray  # rows of each class; empty for regressors
     given: bool  # were the classes given, so that no others could come?
+    rows: int  # that the forks were to learn together
     n: int  # forks that were made
     parts: tuple[int, ...]  # which of them are in this model, sorted
 
@@ -36,8 +37,8 @@ class Origin(NamedTuple):
             for each in (self, other)
         )
         return (
-            (self.learner, self.rounds, self.given, self.n)
-            == (other.learner, other.rounds, other.given, other.n)
+            (self.learner, self.rounds, self.given, self.rows, self.n)
+            == (other.learner, other.rounds, other.given, other.rows, other.n)
             and len(own) == len(others)
             and all(a is b or np.array_equal(a, b) for a, b in zip(own, others, strict=True))
         )
@@ -59,7 +60,7 @@ class Forking:
     engine_: Engine | EngineGroup
     _origin: Origin | None
 
-    def fork(self, n: int) -> list[Any]:
+    def fork(self, n: int, rows: int = 0) -> list[Any]:
         """Return n models that go on from what this one knows, to learn apart and be merged.
 
         Forks keep the map of their features as it is now, and do not start again; classes that are
@@ -70,6 +71,9 @@ class Forking:
         ----------
         n : int
             How many.
+        rows : int
+            How many rows they will learn together, if that is known: the prior is then the one for
+            so many, as it would have become in the course of one stream.
 
         Returns
         -------
@@ -83,12 +87,13 @@ class Forking:
         """
         check_is_fitted(self, "engine_")
         whole("n", n, 1, _MOST_FORKS)
+        whole("rows", rows, 0, MANY)
         start: Any = copy.copy(self)  # as it is between two calls that learn
         if start._origin is not None:
             raise ValueError("a fork cannot be forked: merge it with the others first")
         engine = start.engine_
         learner = engine.learner.for_forks()
-        memories = [learner.forked(each.memory) for each in engines_of(engine)]
+        memories = [engine.learner.forked(each.memory, rows) for each in engines_of(engine)]
         classifies = start._task == "classification"
         origin = Origin(
             engine.learner,
@@ -97,6 +102,7 @@ class Forking:
             start._gaps.means,
             start._class_counts.table[-1] if classifies else np.empty(0),
             start._labels.given if classifies else False,
+            rows,
             n,
             (),
         )
@@ -131,6 +137,7 @@ def write_origin(origin: Origin | None, arrays: dict[str, np.ndarray]) -> dict[s
         "rounds": min(origin.rounds, MANY),
         "counts": np.minimum(origin.counts, MANY).tolist(),
         "given": origin.given,
+        "rows": origin.rows,
         "n": origin.n,
         "parts": list(origin.parts),
     }
@@ -140,30 +147,30 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     """Return what JSON and arrays stand for; `model` is the fork, with its engine."""
     if given is None:
         return None
-    names = {"learner", "rounds", "counts", "given", "n", "parts"}
+    names = {"learner", "rounds", "counts", "given", "rows", "n", "parts"}
     if not isinstance(given, dict) or given.keys() != names or type(given["given"]) is not bool:
         raise ValueError("what the fork began with has too much, or too little")
     learner, engines = decode(given["learner"]), engines_of(model.engine_)
     if not isinstance(learner, Learner) or model._task not in learner.tasks:
         raise ValueError(f"a fork of {type(model).__name__} did not begin with {learner!r}")
+    rounds, rows, n = (_number(name, given[name]) for name in ("rounds", "rows", "n"))
     memories = tuple(_read_memory(number, arrays) for number in range(len(engines)))
     for engine, memory in zip(engines, memories, strict=True):
         learner.check_memory(memory, engine.n_features, engine.n_outputs)
-        learner.forked(memory)
+        learner.forked(memory, rows)
     if learner.for_forks() != model.engine_.learner:
         raise ValueError("the learner of the fork is not that of its start")
-    rounds, n = (_number(name, given[name]) for name in ("rounds", "n"))
     parts = tuple(_number("parts", part) for part in given["parts"])
     if not (0 < n <= _MOST_FORKS and parts and list(parts) == sorted({*parts}) and parts[-1] < n):
         raise ValueError(f"the fork claims to be {given['parts']} of {n}")
     counts, means = np.array(given["counts"], dtype=np.float64), arrays.pop("origin.means")
     n_classes = len(model.classes_) if model._task == "classification" else 0
     sound = counts.shape == (n_classes,) and means.shape == (2, model.n_features_in_)
-    if not (sound and all(_is_sound(part) for part in (counts, means[0])) and rounds <= MANY):
+    if not (sound and all(_is_sound(part) for part in (counts, means[0]))):
         raise ValueError("the counts of the fork's start are out of their bounds")
     if means.dtype != np.float64 or not np.isfinite(means).all():
         raise ValueError("the means of the fork's start are no numbers")
-    return Origin(learner, memories, rounds, Means(*means), counts, given["given"], n, parts)
+    return Origin(learner, memories, rounds, Means(*means), counts, given["given"], rows, n, parts)
 
 
 def _read_memory(number: int, arrays: dict[str, np.ndarray]) -> Memory:
@@ -171,7 +178,7 @@ def _read_memory(number: int, arrays: dict[str, np.ndarray]) -> Memory:
 
 
 def _number(name: str, value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= MANY:
         raise ValueError(f"{name} of the fork is {value!r}")
     return value
 

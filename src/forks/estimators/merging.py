@@ -109,7 +109,7 @@ def _merged(forks: list[Any], parts: tuple[int, ...], close: bool) -> Any:
         each = [engines_of(fork.engine_)[number] for fork in forks]
         learner = each[0].learner
         with one_thread():
-            start = learner.forked(before)
+            start = origin.learner.forked(before, origin.rows)
             try:
                 memory = learner.merged(start, [engine.memory for engine in each])
             except np.linalg.LinAlgError:

@@ -35,7 +35,7 @@ class Apart(Starting):
         large = None if self.long is None else self.long.for_forks()
         return replace(self, learner=small, long=large, restart=False)  # type: ignore[type-var]
 
-    def forked(self, memory: Memory) -> Memory:
+    def forked(self, memory: Memory, rows: int = 0) -> Memory:
         """Return a memory whose experts stay, as far as they can be merged."""
         memory = memory.copy()
         view = self.view(memory)
@@ -44,7 +44,7 @@ class Apart(Starting):
             try:
                 if places.status[e] != LIVE:
                     raise CannotForkError("it has not caught up yet")
-                self._put(view, e, self._learner(e).forked(self.memory_of(view, e)))
+                self._put(view, e, self._learner(e).forked(self.memory_of(view, e), rows))
             except CannotForkError as error:
                 reasons.append(str(error))
                 _leave(view, e)

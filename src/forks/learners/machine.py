@@ -237,16 +237,19 @@ class Machine(Learner):
     def _kept_in_forks(self) -> dict[str, Any]:
         return {} if self._rule.classifies else {"robust": False}
 
-    def forked(self, memory: Memory) -> Memory:
+    def forked(self, memory: Memory, rows: int = 0) -> Memory:
         """Return a memory without events: map, prior and tolerance stay.
 
-        In regression every row counts, so that A and b are sums over rows.
+        The prior is the one for all rows to come. In regression every row counts, so that A and b
+        are sums over rows.
         """
         memory = memory.copy()
         view = self.view(memory)
-        merging.check_begun(int(view.counts[COUNT.rounds]), self.buffer)
+        rounds = int(view.counts[COUNT.rounds])
+        merging.check_begun(rounds, self.buffer)
         if view.forgetting[0] > 0.0:
             raise CannotForkError("a machine that forgets depends on the order of rows")
+        self._lower_alpha(view, rounds + rows)
         view.counts[COUNT.due] = MANY
         if not self._rule.classifies:
             view.gate.levels[TOLERANCE] = 0.0
@@ -269,11 +272,18 @@ class Machine(Learner):
         return memory
 
     def rejoined(self, memory: Memory, before: Memory) -> Memory:
-        """Bring the prior and the tolerance up to date with the rounds of all, and have events."""
+        """Bring the prior and the tolerance up to date with the rounds of all, and have events.
+
+        Classes keep their theta: which rows have a loss was seen with the prior of the forks, and
+        would be others at the theta of a much smaller one.
+        """
         memory = memory.copy()
         view = self.view(memory)
+        theta = view.newton.theta.copy()
         view.counts[COUNT.refused] = 0
         self._bring_up_to_date(view, choose=False)
+        if self._rule.classifies and view.counts[COUNT.rounds] > self.buffer:
+            view.newton.theta[:] = theta
         view.counts[COUNT.event] = 0
         return memory
 

@@ -12,34 +12,40 @@ import numpy as np
 from forks.oracles.machine import MachineOracle
 
 
-def fork(start: MachineOracle) -> MachineOracle:
+def fork(start: MachineOracle, rows: int = 0) -> MachineOracle:
     """Return a machine that goes on from a start, whose map, prior and tolerance stay.
 
-    In regression all rows count, and none is clipped.
+    The prior is the one for the `rows` that all forks will learn together. In regression all rows
+    count, and none is clipped.
     """
     forked = copy.deepcopy(start)
+    forked.lower_alpha(len(start.past) + rows)
     forked.due = math.inf  # type: ignore[assignment]
     if not forked.classifies:
         forked.gate.tolerance, forked.gate.robust = 0.0, False
     return forked
 
 
-def merge(start: MachineOracle, forks: Sequence[MachineOracle]) -> MachineOracle:
+def merge(start: MachineOracle, forks: Sequence[MachineOracle], rows: int = 0) -> MachineOracle:
     """Return the start with A_0 + sum (A_k - A_0), and b likewise; then it is brought up to date.
 
-    The rows of the forks come one fork after the other. The mean square of the slopes is the mean
-    of those of the forks, weighed by their rows.
+    A smaller prior changes the weights in regression alone. The rows of the forks come one fork
+    after the other. The mean square of the slopes is the mean of those of the forks, weighed by
+    their rows.
     """
-    merged = copy.deepcopy(start)
-    A, b = start.A.copy(), start.A @ start.w
+    merged, first = copy.deepcopy(start), fork(start, rows)
+    A, b = first.A.copy(), first.A @ first.w
     for each in forks:
-        A += each.A - start.A
-        b += each.A @ each.w - start.A @ start.w
+        A += each.A - first.A
+        b += each.A @ each.w - first.A @ first.w
         merged.past += each.past[len(start.past) :]
     learned = [len(each.past) - len(start.past) for each in forks]
     merged.gate.rounds += sum(learned)
     squares = [each.gate.mean_square for each in forks]
     merged.gate.mean_square = float(np.average(squares, weights=learned))
-    merged.A, merged.w = A, np.linalg.solve(A, b)
+    merged.A, merged.w, merged.alpha = A, np.linalg.solve(A, b), first.alpha
+    w = merged.w
     merged.event()
+    if merged.classifies:
+        merged.w = w
     return merged
