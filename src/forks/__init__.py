@@ -54,6 +54,7 @@ _HOMES = {
     ),
 }
 _ROOMS = {
+    "distributed",
     "estimators",
     "evaluate",
     "features",
