@@ -66,6 +66,18 @@ def test_squared_error_is_that_of_one_learner_with_all_rows(shards):
     assert merged.n_rounds_ == alone.n_rounds_ == 900
 
 
+@pytest.mark.parametrize("task", ["numbers", "several numbers", "experts for numbers"])
+def test_absurd_targets_do_little_harm_and_are_summed_in_any_order(task):
+    model, X, y = made(task)
+    model.partial_fit(X[:600], y[:600])
+    odd = y[600:].copy()
+    odd[99::100] = 1e6
+    merged = [forks.merge(learned_apart(model, X[600:], odd, n), close=False) for n in (2, 5)]
+    if task != "experts for numbers":  # whose weights are no sums
+        np.testing.assert_allclose(*(each.predict(X) for each in merged), rtol=1e-6, atol=1e-6)
+    assert error_of(merged[0], X, y) < error_of(model, X, y) + 0.05
+
+
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("task", ["numbers", "classes"])
 def test_against_the_oracle(task, told):

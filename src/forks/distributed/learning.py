@@ -121,6 +121,7 @@ def _begun(model: Any, looks: Sequence[Look]) -> Any:
         continuous = type_of_target(first[1]).startswith("continuous")
         model = OnlineKernelRegressor() if continuous else OnlineKernelClassifier()
     model = clone(model)
+    model._learner(first[0]).for_forks()  # an error now, before anything is learned
     classes = None
     if model._task == "classification" and all(each.labels is not None for each in looks):
         classes = np.unique(np.concatenate([each.labels for each in looks]))

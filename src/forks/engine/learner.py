@@ -241,6 +241,14 @@ class Learner(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no forks")
 
+    def largest_error(self, memory: Memory) -> float:
+        """Return the error of a prediction beyond which a row counts less in a fork.
+
+        Forks do not clip slopes by their own predictions, which would depend on the order of rows.
+        """
+        del memory
+        return np.inf
+
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return what forks have learned together, again as a fork; `start` is their begin.
 

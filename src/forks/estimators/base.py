@@ -270,11 +270,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
-        del targets
         return weights
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         tell_of_compiling(self.engine_, self.verbose)
+        weights = self._held(X, weights, targets)
         with self.engine_.lock.alone:  # no prediction between new rows and what is set from them
             self.engine_.enter()
             if self.verbose:
@@ -292,6 +292,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
             parts.append(self.engine_.predict(self._scaled(ahead[row]), ahead=True))
             self._learn(X[row], targets[row], weights[row])
             start += 1
+        weights = self._held(X, weights, targets)
         ahead, X = (self._scaled(rows[start:] if start else rows) for rows in (ahead, X))
         parts.append(self.engine_.score_then_learn(ahead, X, targets[start:], weights[start:]))
         return np.concatenate(parts)

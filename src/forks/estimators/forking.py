@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import MANY, Engine, EngineGroup, Learner, Memory
+from forks.engine import (
+    MANY,
+    Engine,
+    EngineGroup,
+    Learner,
+    Matrix,
+    Memory,
+    Vector,
+    one_thread,
+)
 from forks.engine.checks import whole
 from forks.estimators.gaps import Gaps
 from forks.estimators.labels import ClassCounts
@@ -93,7 +102,8 @@ class Forking:
             raise ValueError("a fork cannot be forked: merge it with the others first")
         engine = start.engine_
         learner = engine.learner.for_forks()
-        memories = [engine.learner.forked(each.memory, rows) for each in engines_of(engine)]
+        with one_thread():
+            memories = [engine.learner.forked(each.memory, rows) for each in engines_of(engine)]
         classifies = start._task == "classification"
         origin = Origin(
             engine.learner,
@@ -107,6 +117,26 @@ class Forking:
             (),
         )
         return [_fork(start, learner, memories, origin._replace(parts=(k,))) for k in range(n)]
+
+    def _held(self, X: Any, weights: Vector | None, targets: Matrix) -> Vector | None:
+        """Return the weights of rows that a fork is to learn: absurd targets count less.
+
+        How absurd they are is seen by the model that was forked, so that it does not depend on
+        what a fork has learned, and on the order of rows.
+        """
+        origin = self._origin
+        if origin is None:
+            return weights
+        pairs = zip(origin.memories, engines_of(self.engine_), strict=True)
+        for o, (memory, engine) in enumerate(pairs):
+            bound = origin.learner.largest_error(memory)
+            if np.isfinite(bound):
+                sizes = engine.n_features, engine.n_outputs
+                start = Engine.restored(origin.learner, *sizes, memory, origin.rounds, None)
+                errors = np.abs(start.predict(X)[:, 0] - targets[:, o])
+                factors = bound / np.maximum(errors, bound)
+                weights = factors if weights is None else weights * factors
+        return weights
 
 
 def _fork(start: Any, learner: Learner, memories: list[Memory], origin: Origin) -> Any:
@@ -157,7 +187,8 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     memories = tuple(_read_memory(number, arrays) for number in range(len(engines)))
     for engine, memory in zip(engines, memories, strict=True):
         learner.check_memory(memory, engine.n_features, engine.n_outputs)
-        learner.forked(memory, rows)
+        with one_thread():
+            learner.forked(memory, rows)  # or it is no start of a fork
     if learner.for_forks() != model.engine_.learner:
         raise ValueError("the learner of the fork is not that of its start")
     parts = tuple(_number("parts", part) for part in given["parts"])

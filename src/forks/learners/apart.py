@@ -57,6 +57,15 @@ class Apart(Starting):
         places.born[:] = MANY  # none has had its chance, so that none is dismissed
         return memory
 
+    def largest_error(self, memory: Memory) -> float:
+        """Return the largest error of a leading expert that is not clipped."""
+        view = self.view(memory)
+        bounds = [
+            self._learner(e).largest_error(self.memory_of(view, e))
+            for e in np.flatnonzero(view.places.status == LIVE).tolist()
+        ]
+        return max(bounds, default=np.inf)
+
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return the experts merged, and what is beside them pooled."""
         memory = start.copy()

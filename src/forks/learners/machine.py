@@ -255,6 +255,14 @@ class Machine(Learner):
             view.gate.levels[TOLERANCE] = 0.0
         return memory
 
+    def largest_error(self, memory: Memory) -> float:
+        """Return the error that would be clipped now; infinity for classes."""
+        rule, view = self._rule, self.view(memory)
+        if rule.classifies or not self.robust:
+            return math.inf
+        size = math.sqrt(view.gate.levels[RESIDUAL]) or math.inf
+        return float(rule.gate.outlier * size * view.targets.levels[SPREAD])
+
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return the sum of what forks have learned, with the last rows of all of them."""
         memory = start.copy()
