@@ -29,7 +29,7 @@ def partitions_of(source: Any, n: int) -> list[Partition]:
     Raises ValueError if the source is neither a pair nor a sequence of partitions.
     """
     if isinstance(source, tuple) and len(source) == 2 and not _is_partition(source[0]):
-        X, y = (part if hasattr(part, "shape") else np.asarray(part) for part in source)
+        X, y = (_as_array(part) for part in source)
         if X.shape[0] != y.shape[0]:
             raise ValueError(f"source: X has {X.shape[0]} rows, but y has {y.shape[0]}")
         X = X.tocsr() if sparse.issparse(X) else X
@@ -41,6 +41,10 @@ def partitions_of(source: Any, n: int) -> list[Partition]:
         "source must be a tuple (X, y), or a sequence of such tuples and of functions that return "
         f"them, got {type(source).__name__}"
     )
+
+
+def _as_array(rows: Any) -> Any:
+    return rows if hasattr(rows, "shape") else np.asarray(rows)
 
 
 def _is_partition(value: Any) -> bool:

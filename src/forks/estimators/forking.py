@@ -118,7 +118,7 @@ class Forking:
         )
         return [_fork(start, learner, memories, origin._replace(parts=(k,))) for k in range(n)]
 
-    def _held(self, X: Any, weights: Vector | None, targets: Matrix) -> Vector | None:
+    def _held(self, X: Any, weights: Vector | None, targets: Matrix) -> Any:
         """Return the weights of rows that a fork is to learn: absurd targets count less.
 
         How absurd they are is seen by the model that was forked, so that it does not depend on
@@ -227,7 +227,7 @@ def parts_in(models: list[Any]) -> Iterator[int]:
 def pooled(origin: Origin, models: list[Any]) -> dict[str, Any]:
     """Return what estimators keep beside their engine, of all forks: counts are sums."""
     means = zip(origin.means, *(model._gaps.means for model in models), strict=True)
-    made = {"_gaps": Gaps(Means(*(_summed(first, rest) for first, *rest in means)))}
+    made: dict[str, Any] = {"_gaps": Gaps(Means(*(_summed(first, rest) for first, *rest in means)))}
     if models[0]._task == "classification":
         counts = [model._class_counts.table[-1] for model in models]
         rounds = origin.rounds + sum(model.engine_.rounds - origin.rounds for model in models)

@@ -89,8 +89,8 @@ def _difference(first: Any, other: Any) -> str | None:
         return "their learners differ"
     if first.n_features_in_ != other.n_features_in_:
         return f"they have {first.n_features_in_} and {other.n_features_in_} features"
-    names = (getattr(model, "feature_names_in_", np.empty(0)) for model in (first, other))
-    if not np.array_equal(*names):
+    names = [list(getattr(model, "feature_names_in_", [])) for model in (first, other)]
+    if names[0] != names[1]:
         return "their features have other names"
     if first._task == "classification" and not np.array_equal(first.classes_, other.classes_):
         return f"their classes are {first.classes_.tolist()} and {other.classes_.tolist()}"
