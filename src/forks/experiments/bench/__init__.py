@@ -29,4 +29,13 @@ PARTS = (
     "tisvd_time",
 )
 # Only if named:
-LONG_PARTS = ("drift", "efforts", "endurance", "lasting", "literature", "stationary", "wide")
+LONG_PARTS = (
+    "drift",
+    "efforts",
+    "endurance",
+    "lasting",
+    "literature",
+    "merging",
+    "stationary",
+    "wide",
+)
