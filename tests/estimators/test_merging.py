@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import operator
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from forks import OnlineKernelClassifier, OnlineKernelRegressor, oracles
 from forks.engine import one_thread
 from forks.estimators.saving import as_bytes, from_bytes
 from forks.learners import FORKS, RBP, Adaptive, Machine, OverTime, Wide
+from forks.learners.mixture import COUNT, EMPTY, LIVE
 from forks.losses import EpsilonInsensitive, Hinge, SquaredError
 from oracle_streams import column, made_up
 
@@ -97,7 +99,7 @@ def test_against_the_oracle(task, told):
         parts = [oracles.fork(start, rows) for _ in range(3)]
         for k, part in enumerate(parts):
             for x, target in zip(X[START + k :: 3], column(y[START + k :: 3]), strict=True):
-                part.play(x, target)
+                part.play(x, target, oracles.weight_in_fork(start, x, target))
         expected = oracles.merge(start, parts, rows)
         assert expected.alpha < 0.25 * start.alpha
         assert told == (parts[0].alpha < 0.25 * start.alpha)
@@ -199,6 +201,38 @@ def test_the_last_rows_are_those_of_all_forks():
     assert sorted(ring.rows.tolist()) == sorted(expected.tolist())
     last = ring.rows[(100 - np.arange(1, 5)) % BUFFER]  # three of the first to one of the second
     assert sum(row.tolist() in X[200:210].tolist() for row in last) == 1
+
+
+@pytest.mark.parametrize("task", ["experts", "experts for numbers"])
+def test_what_is_beside_the_experts_is_pooled(task):
+    model, X, y = made(task)
+    model.partial_fit(X[:600], y[:600])
+    tracking = view_of(model).places.tracks == 1
+    assert (tracking & (view_of(model).places.status == LIVE)).any()
+    parts = model.fork(3)
+    for part, rows in zip(
+        parts, (slice(600, 1000), slice(1000, 1100), slice(1100, 1500)), strict=True
+    ):
+        part.partial_fit(X[rows], y[rows])
+    merged, forked = view_of(forks.merge(parts)), list(map(view_of, parts))
+    for each in (*forked, merged):
+        assert (each.places.status[tracking] == EMPTY).all()
+        np.testing.assert_allclose(each.experts.weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(merged.persistence.base, np.mean(y), rtol=1e-9)
+    for name in ("experts.weights", "calibration.lines", "conformal.quantiles"):
+        of_forks = [operator.attrgetter(name)(each) for each in forked]
+        mean = (4 * of_forks[0] + of_forks[1] + 4 * of_forks[2]) / 9
+        np.testing.assert_allclose(operator.attrgetter(name)(merged), mean, rtol=1e-12)
+    rows = sorted(X[[*range(777, 1000), *range(1045, 1100), *range(1278, 1500)]].tolist())
+    assert sorted(merged.ring.rows.tolist()) == rows  # the last 500, by shares
+    np.testing.assert_array_equal(
+        merged.places.born, view_of(model).places.born, "ages are those of before"
+    )
+    assert merged.counts[COUNT.rounds] == 1500
+
+
+def view_of(model):
+    return model.learner_.view(model.engine_.memory)
 
 
 def test_a_model_that_has_learned_nothing_apart_is_what_it_was():

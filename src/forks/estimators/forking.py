@@ -192,6 +192,8 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     if learner.for_forks() != model.engine_.learner:
         raise ValueError("the learner of the fork is not that of its start")
     parts = tuple(_number("parts", part) for part in given["parts"])
+    if model.engine_.rounds < rounds:
+        raise ValueError("the fork has learned fewer rows than its start")
     if not (0 < n <= _MOST_FORKS and parts and list(parts) == sorted({*parts}) and parts[-1] < n):
         raise ValueError(f"the fork claims to be {given['parts']} of {n}")
     counts, means = np.array(given["counts"], dtype=np.float64), arrays.pop("origin.means")

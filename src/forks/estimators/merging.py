@@ -119,8 +119,9 @@ def _merged(forks: list[Any], parts: tuple[int, ...], close: bool) -> Any:
             )
             if close:
                 learner, memory = origin.learner, origin.learner.rejoined(memory, before)
-        mends = [engine.last_mend for engine in each if engine.last_mend is not None]
         sizes = each[0].n_features, each[0].n_outputs
+        learner.check_memory(memory, *sizes)  # forks from files may not fit together
+        mends = [engine.last_mend for engine in each if engine.last_mend is not None]
         last_mend = max(mends, default=None)
         engines.append(Engine.restored(learner, *sizes, memory, rounds, last_mend))
     merged = copy.copy(first)

@@ -41,7 +41,7 @@ from forks.oracles.losses import (
     SquaredHinge,
 )
 from forks.oracles.machine import MachineOracle
-from forks.oracles.merging import fork, merge
+from forks.oracles.merging import fork, merge, weight_in_fork
 from forks.oracles.newton import dense_ons, lower_prior, newton_projection, newton_step
 from forks.oracles.nogd import nogd
 from forks.oracles.over_time import OverTimeOracle
@@ -140,5 +140,6 @@ __all__ = [
     "squared_hinge_fit",
     "svd_rank_k",
     "tisvd_dense",
+    "weight_in_fork",
     "without",
 ]

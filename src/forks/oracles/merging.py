@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forks.oracles.kernels import Vector
 from forks.oracles.machine import MachineOracle
 
 
@@ -16,7 +17,7 @@ def fork(start: MachineOracle, rows: int = 0) -> MachineOracle:
     """Return a machine that goes on from a start, whose map, prior and tolerance stay.
 
     The prior is the one for the `rows` that all forks will learn together. In regression all rows
-    count, and none is clipped.
+    count, and none is clipped: see `weight_in_fork`.
     """
     forked = copy.deepcopy(start)
     forked.lower_alpha(len(start.past) + rows)
@@ -24,6 +25,14 @@ def fork(start: MachineOracle, rows: int = 0) -> MachineOracle:
     if not forked.classifies:
         forked.gate.tolerance, forked.gate.robust = 0.0, False
     return forked
+
+
+def weight_in_fork(start: MachineOracle, x: Vector, y: Vector) -> float:
+    """Return how much a row counts: less if the start errs by more than four usual errors."""
+    if start.classifies:
+        return 1.0
+    usual = start.spread * np.sqrt(start.gate.mean_square)
+    return float(min(1.0, 4.0 * usual / np.abs(start.score(x) - y).max()))
 
 
 def merge(start: MachineOracle, forks: Sequence[MachineOracle], rows: int = 0) -> MachineOracle:
