@@ -24,7 +24,10 @@ class Options:
 
 
 def fork(options: Options) -> None:
-    """Make models that learn apart, each by `forks run --model`, for `forks merge`."""
+    """Make models that learn apart, for `forks merge`.
+
+    Each of them learns by `forks run DATA --model FORK --save FORK`.
+    """
     from forks.estimators.saving import save
 
     check_folder("--folder", options.folder)

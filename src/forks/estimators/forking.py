@@ -67,7 +67,7 @@ class Forking:
     """Mixin of estimators that can be forked."""
 
     engine_: Engine | EngineGroup
-    _origin: Origin | None
+    _origin: Origin | None = None  # of a fork
 
     def fork(self, n: int, rows: int = 0) -> list[Any]:
         """Return n models that go on from what this one knows, to learn apart and be merged.
