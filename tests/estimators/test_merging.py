@@ -12,6 +12,7 @@ from adaptive_against_oracle import oracle_for
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, oracles
 from forks.engine import one_thread
 from forks.estimators.saving import as_bytes, from_bytes
+from forks.files import encode, pack, unpack
 from forks.learners import FORKS, RBP, Adaptive, Machine, OverTime, Wide
 from forks.learners.mixture import COUNT, EMPTY, LIVE
 from forks.losses import EpsilonInsensitive, Hinge, SquaredError
@@ -337,6 +338,41 @@ def test_forks_of_other_models_are_refused(kind, reason):
     with pytest.raises(ValueError, match=reason):
         forks.merge(models)
     assert [as_bytes(model) for model in models] == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parts": [3]},
+        {"parts": []},
+        {"parts": [1, 0]},
+        {"parts": "all"},
+        {"n": 0},
+        {"rounds": 10**6},
+        {"rounds": -1},
+        {"counts": [1.0]},
+        {"counts": [1.0, float(2**80)]},
+        {"given": 1},
+        {"learner": encode("learner", Adaptive(buffer=50))},
+        {"learner": encode("learner", Adaptive(buffer=BUFFER, linear=False))},
+        {"learner": None},
+        {"more": 0},
+    ],
+    ids=str,
+)
+def test_files_of_forks_that_were_changed_are_refused(change):
+    header, arrays = unpack("fork", as_bytes(forked()[0]))
+    header["fitted"]["_origin"].update(change)
+    library = header.pop("library")
+    with pytest.raises(forks.ModelFileError):
+        from_bytes("fork", pack(header, arrays, library))
+
+
+def test_forks_whose_counts_do_not_fit_together_are_refused():
+    first, second, third = (copy.copy(fork) for fork in forked())
+    view_of(first).counts[2] = 3  # rounds: fewer than those of the start
+    with pytest.raises(ValueError, match="fewer rows than its start"):
+        forks.merge([first, second, third])
 
 
 def test_models_that_are_no_forks_and_forks_that_are_there_twice_are_refused():

@@ -127,7 +127,10 @@ class Shares(NamedTuple):
 def shares_of(index: int, start: Any, forks: Sequence[Any]) -> Shares:
     """Return the shares of states, whose rounds are `counts[index]`."""
     before = int(start.counts[index])
-    return Shares(before, tuple(int(fork.counts[index]) - before for fork in forks))
+    shares = Shares(before, tuple(int(fork.counts[index]) - before for fork in forks))
+    if min(shares.learned) < 0:
+        raise ValueError("a fork has learned fewer rows than its start")
+    return shares
 
 
 def check_second_order(loss: Any, classifies: bool) -> None:
