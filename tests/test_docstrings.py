@@ -12,7 +12,7 @@ MODULES = [
     module.name
     for module in pkgutil.walk_packages(forks.__path__, "forks.")
     if module.name.startswith(
-        ("forks.estimators", "forks.evaluate", "forks.linalg", "forks.streams")
+        ("forks.distributed", "forks.estimators", "forks.evaluate", "forks.linalg", "forks.streams")
     )
 ]
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         OnlineKernelClassifier,
         OnlineKernelRegressor,
         load,
+        merge,
     )
     from forks.files import ModelFileError
     from forks.linalg import SJLT, TISVD
@@ -29,6 +30,7 @@ __all__ = [
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
     "load",
+    "merge",
 ]
 
 # Names are looked up when they are first used: scikit-learn and numba take a second or two to
@@ -46,11 +48,13 @@ _HOMES = {
             "OnlineKernelClassifier",
             "OnlineKernelRegressor",
             "load",
+            "merge",
         ),
         "forks.estimators",
     ),
 }
 _ROOMS = {
+    "distributed",
     "estimators",
     "evaluate",
     "features",

@@ -9,7 +9,8 @@ from forks import oracles
 from forks.kernels import Gaussian, Laplacian, Polynomial
 from forks.learners import Adaptive, machine
 from forks.learners.adaptive import RESTARTS
-from forks.learners.machine import COUNT, PRIOR
+from forks.learners.machine import PRIOR
+from forks.learners.machine_round import COUNT
 from forks.linalg.packed_inverse import root
 from forks.losses import (
     EpsilonInsensitive,

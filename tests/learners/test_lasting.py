@@ -15,7 +15,7 @@ from forks.estimators.saving import as_bytes, from_bytes
 from forks.experiments.bench.lasting import CASES, error, play, rows_of
 from forks.kernels import Polynomial
 from forks.learners import Adaptive
-from forks.learners.machine import COUNT
+from forks.learners.machine_round import COUNT
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredError
 from forks.parts.landmarks import LANDMARKS, WIDTH, landmark_factor

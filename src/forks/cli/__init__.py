@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from forks import __version__
-from forks.cli import bench, client, compare, data, demo, info, predict, reproduce, run, serve
+from forks.cli import (
+    bench,
+    client,
+    compare,
+    data,
+    demo,
+    fork,
+    info,
+    merge,
+    predict,
+    reproduce,
+    run,
+    serve,
+)
 from forks.cli._app import add, group
 from forks.cli._inputs import FileCommand
 
@@ -37,6 +50,8 @@ def _options(
 add(main, "run", run.Options, run.run, cls=FileCommand)
 add(main, "predict", predict.Options, predict.predict, cls=FileCommand)
 add(main, "info", info.Options, info.info)
+add(main, "fork", fork.Options, fork.fork)
+add(main, "merge", merge.Options, merge.merge)
 add(main, "serve", serve.Options, serve.serve)
 add(main, "client", client.Options, client.client)
 add(main, "demo", demo.Options, demo.demo, missing_file=1)

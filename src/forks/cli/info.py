@@ -61,6 +61,9 @@ def _described(path: Path) -> dict[str, Any]:
             "stored_points": model.n_points_,
             "state_bytes": model.engine_.state_bytes,
         }
+        if model._origin is not None:
+            numbers = ", ".join(map(str, model._origin.parts))
+            contents["fork"] = f"{numbers} of {model._origin.n}"
     known, encoder = input_of(saved), encoder_beside(saved)
     if contents["fitted"]:
         contents |= _insight(model, known, encoder)

@@ -16,7 +16,7 @@ defines.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from numbers import Integral
@@ -218,6 +218,50 @@ class Learner(ABC):
     def resized(self, view: Any, **changed: int) -> Memory:
         """Return a copy of the state for other lengths of its axes; what is new is zero."""
         return resized(view, {**self.lengths(), **lengths_in(view), **changed})
+
+    # ---- forks ---------------------------------------------------------------------------------
+
+    def for_forks(self) -> "Learner":
+        """Return the learner of forks, which can be merged.
+
+        Raises
+        ------
+        ValueError
+            That says why not: by default, because what is learned is no sum over rows.
+        """
+        raise ValueError(
+            f"{type(self).__name__} cannot be forked: what it learns is no sum over rows, so that "
+            "models which have learned apart could not be merged"
+        )
+
+    def forked(self, memory: Memory, rows: int = 0) -> Memory:
+        """Return the memory that forks begin with, which will learn so many rows together.
+
+        ValueError if it is too early for that.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
+
+    def largest_error(self, memory: Memory) -> float:
+        """Return the error of a prediction beyond which a row counts less in a fork.
+
+        Forks do not clip slopes by their own predictions, which would depend on the order of rows.
+        """
+        del memory
+        return np.inf
+
+    def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
+        """Return what forks have learned together, again as a fork; `start` is their begin.
+
+        Both are memories that `forked` has made. Nothing that is given is changed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
+
+    def rejoined(self, memory: Memory, before: Memory) -> Memory:
+        """Return the memory with which this learner goes on after its forks have been merged.
+
+        `memory` is theirs, and `before` the one that was forked.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no forks")
 
     # ---- memory from outside -------------------------------------------------------------------
 

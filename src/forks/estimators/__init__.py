@@ -1,6 +1,7 @@
 """The scikit-learn face of the learners."""
 
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
+from forks.estimators.merging import merge
 from forks.estimators.order import LabelRunsWarning
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.estimators.saving import load
@@ -14,4 +15,5 @@ __all__ = [
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
     "load",
+    "merge",
 ]

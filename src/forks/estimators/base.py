@@ -14,6 +14,7 @@ from forks.engine import Learner, Matrix, Vector
 from forks.engine.checks import whole
 from forks.engine.group import engine_for
 from forks.estimators.first_rows import Beginner, Configured
+from forks.estimators.forking import Forking
 from forks.estimators.gaps import GapFiller, Gaps
 from forks.estimators.inputs import (
     FORM,
@@ -22,6 +23,7 @@ from forks.estimators.inputs import (
     finite_or_missing,
     is_empty,
     known_targets,
+    part_of,
 )
 from forks.estimators.insight import Insight
 from forks.estimators.order import random_order
@@ -32,7 +34,7 @@ from forks.features.means import Means
 Answer = TypeVar("Answer")
 
 
-class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
+class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
@@ -47,6 +49,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         "engine_",
         "_first_rows",
         "_gaps",
+        "_origin",
     )
     random_state: Any
     verbose: bool
@@ -170,7 +173,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         def learn(rows: slice) -> np.ndarray:
             targets = self.targets_of(y[rows])
             own = self._weighed(targets, None if weights is None else weights[rows])
-            return self._shaped(self._learn(_part(X, rows), targets, own))
+            return self._shaped(self._learn(part_of(X, rows), targets, own))
 
         return self._by_classes(y, learn)
 
@@ -204,7 +207,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
             def learn(part: slice) -> np.ndarray:
                 targets = self.targets_of(labels[part])
                 own = self._weighed(targets, None if weights is None else weights[part])
-                both = _part(scored, part), _part(rows, part)
+                both = part_of(scored, part), part_of(rows, part)
                 return self._shaped(self._score_and_learn(*both, targets, own))
 
             with self.engine_.lock.alone:  # no prediction in between
@@ -257,7 +260,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         engine = engine_for(configured.learner, X.shape[1], n_outputs, rng, apart)
         first_rows = configured.first_rows(seed)
         gaps = Gaps(Means.of_none(X.shape[1]))
-        self.__dict__.update(engine_=engine, _first_rows=first_rows, _gaps=gaps)  # in one step
+        begun = {"engine_": engine, "_first_rows": first_rows, "_gaps": gaps, "_origin": None}
+        self.__dict__.update(begun)  # in one step
         self._warn_of_old_use()
         return targets, seed
 
@@ -266,11 +270,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
 
     def _weighed(self, targets: Matrix, weights: Vector | None) -> Vector | None:
         """Return the weights that the next rows are learned with."""
-        del targets
         return weights
 
     def _learn(self, X: Any, targets: Matrix, weights: Vector | None) -> Matrix:
         tell_of_compiling(self.engine_, self.verbose)
+        weights = self._held(X, weights, targets)
         with self.engine_.lock.alone:  # no prediction between new rows and what is set from them
             self.engine_.enter()
             if self.verbose:
@@ -288,6 +292,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
             parts.append(self.engine_.predict(self._scaled(ahead[row]), ahead=True))
             self._learn(X[row], targets[row], weights[row])
             start += 1
+        weights = self._held(X, weights, targets)
         ahead, X = (self._scaled(rows[start:] if start else rows) for rows in (ahead, X))
         parts.append(self.engine_.score_then_learn(ahead, X, targets[start:], weights[start:]))
         return np.concatenate(parts)
@@ -443,8 +448,3 @@ class OnlineEstimator(Insight, GapFiller, Beginner, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _part(X: Any, rows: slice) -> Any:
-    """Return some rows; all without a copy."""
-    return X if rows.stop - rows.start == X.shape[0] else X[rows]

@@ -21,6 +21,7 @@ from forks.engine import MANY, Engine, EngineGroup, Learner, Memory
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.first_rows import LOOKS, FirstRows
+from forks.estimators.forking import read_origin, write_origin
 from forks.estimators.gaps import read_gaps, write_gaps
 from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
@@ -34,7 +35,7 @@ _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
 }
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _NOTE = "note."
-_SINCE_0_2 = ("_gaps",)  # attributes that files of before do not have
+_SINCE_0_2 = ("_gaps", "_origin")  # attributes that files of before do not have
 Arrays = dict[str, np.ndarray]
 
 
@@ -424,4 +425,5 @@ _ATTRIBUTES = {
     "_gaps": _Attribute(
         write_gaps, lambda given, model, arrays: read_gaps(model.n_features_in_, arrays)
     ),
+    "_origin": _Attribute(write_origin, read_origin),
 }

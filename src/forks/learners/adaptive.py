@@ -19,6 +19,7 @@ change, at most the buffer.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -29,20 +30,15 @@ from forks.engine import (
     Counter,
     Limit,
     Matrix,
+    Memory,
     Vector,
     njit,
     score,
     step,
 )
 from forks.kernels import Kernel
-from forks.learners.machine import (
-    COUNT,
-    FIT,
-    SMALLEST_BUFFER,
-    Machine,
-    MachineCount,
-    learn,
-)
+from forks.learners.machine import SMALLEST_BUFFER, Machine
+from forks.learners.machine_round import COUNT, FIT, MachineCount, learn
 from forks.linalg.vectors import dot
 from forks.losses import Loss, slope
 from forks.parts import follower as followers
@@ -135,6 +131,9 @@ class Adaptive(Machine):
     def begin(self, view: AdaptiveState, rng: np.random.Generator) -> None:
         """Begin with the prior alone, and little trust in the follower; nothing is drawn."""
         super().begin(view, rng)
+        self._begin_trust(view)
+
+    def _begin_trust(self, view: AdaptiveState) -> None:
         view.follower.trust[:] = (1.0 - SHARE, SHARE) if self._rule.follow else (1.0, 0.0)
 
     def _begin_output(self, view: Any, o: int, bias: int) -> None:
@@ -155,6 +154,22 @@ class Adaptive(Machine):
             *watch.watch_limits(self._rule.page, view.watch, rounds),
         ]
 
+    def _kept_in_forks(self) -> dict[str, Any]:
+        """A fork follows nothing, and does not start again: both depend on the order of rows."""
+        return {**super()._kept_in_forks(), "follow": False, "restart": False}
+
+    def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
+        """Return the sum of what forks have learned; the follower is that of the start."""
+        memory = super().merged(start, forks)
+        watch.reset(self.view(memory).watch, int(self.view(memory).counts[COUNT.rounds]))
+        return memory
+
+    def rejoined(self, memory: Memory, before: Memory) -> Memory:
+        """Go on with events; the follower, who knows the last rows best, has to earn its trust."""
+        memory = super().rejoined(memory, before)
+        self._begin_trust(self.view(memory))
+        return memory
+
     def probability(self, scores: Matrix) -> Matrix | None:
         """Return the probabilities of +1: scores are 2 p - 1."""
         if not self._rule.classifies:
@@ -163,6 +178,8 @@ class Adaptive(Machine):
 
     def handle(self, view: AdaptiveState, x: Vector) -> None:
         """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
+        if self._goes_on_as_fork(view):
+            return
         counts, rule = view.counts, self._rule
         rounds = int(counts[COUNT.rounds])
         changed = watch.is_alarmed(rule.page, view.watch)

@@ -24,91 +24,40 @@ mends, as are fits without a finite solution, which begin with the prior alone.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from forks.engine import (
     MANY,
     RESUME,
-    Counter,
     Learner,
     Limit,
     Matrix,
     Memory,
     Shapes,
     Vector,
-    njit,
-    score,
-    step,
 )
 from forks.engine.checks import one_of, whole
 from forks.engine.outputs import NEW
 from forks.kernels import Gaussian, Kernel
+from forks.learners.machine_round import COUNT, MachineRule, MachineState, MachineWork
 from forks.linalg import spd
 from forks.linalg.packed_inverse import set_root
-from forks.linalg.vectors import dot
 from forks.losses import Loss, SquaredHinge, curvature, slope
 from forks.parts import gate as gates
-from forks.parts import landmarks, newton, prior, ring, start, targets
-from forks.parts.expansion import finite_or_zero
-from forks.parts.gate import RESIDUAL, Gate, GateRule
-from forks.parts.landmarks import GIVEN, LINEAR, SHAPE, WIDTH, LandmarkMap, MappedRows, whole_blocks
-from forks.parts.targets import SPREAD, Targets
+from forks.parts import landmarks, merging, newton, prior, ring, start, targets
+from forks.parts.gate import RESIDUAL, TOLERANCE, GateRule
+from forks.parts.landmarks import GIVEN, LINEAR, SHAPE, WIDTH, MappedRows
+from forks.parts.merging import CannotForkError
+from forks.parts.targets import SPREAD
 
 START, PRIOR = start.StartRule(), prior.PriorRule()
 SMALLEST_BUFFER = START.first
-FIT = 1
 MOST_FORGETTING = 0.1
-
-
-class MachineCount(NamedTuple):
-    """Indices into `counts`."""
-
-    event: int
-    mends: int  # steps left out because they would not have been finite, and fits that failed
-    rounds: int  # since the start, or since the concept changed
-    due: int  # rounds at which the next event is due
-    begun: int  # rounds when the mean of the gate was begun
-    refused: int  # steps left out since the last fit
-
-
-COUNT = MachineCount(*range(len(MachineCount._fields)))
-
-
-class MachineState(NamedTuple):
-    """State that learning changes in place; psi has at most buffer + linear + 1 features."""
-
-    counts: Annotated[Counter, len(MachineCount._fields)]
-    alpha: Annotated[Vector, 2]  # factor of the prior, and of what it is usually
-    forgetting: Annotated[Vector, 1]  # rate at which P grows in each round
-    map: Annotated[LandmarkMap, "capacity = buffer"]
-    newton: Annotated[newton.Newton, "width = padded(buffer + linear + 1)"]
-    gate: Gate
-    targets: Targets
-    ring: Annotated[ring.Ring, "size = buffer"]
-
-
-class MachineRule(NamedTuple):
-    """Constants for compiled code."""
-
-    kernel: Kernel
-    loss: Loss
-    gate: GateRule
-    classifies: bool
-    most_refused: int = 16
-
-
-class MachineWork(NamedTuple):
-    """Scratch."""
-
-    psi: Annotated[Vector, "padded(buffer + linear + 1)"]
-    u: Annotated[Vector, "padded(buffer + linear + 1)"]  # P psi
-    z: Annotated[Vector, "features"]  # the scaled row
-    f: Annotated[Vector, "outputs"]  # theta'psi
-    g: Annotated[Vector, "outputs"]  # slopes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,14 +227,93 @@ class Machine(Learner):
         view = self.view(memory)
         return ring.mean_row(view.ring, int(view.counts[COUNT.rounds]))
 
+    # ---- forks: see `forks.parts.merging` ----------------------------------------------------
+
+    def for_forks(self) -> Learner:
+        """Return the machine of forks: in regression none of its rows is clipped."""
+        merging.check_second_order(self.loss, self._rule.classifies)
+        return replace(self, **self._kept_in_forks())
+
+    def _kept_in_forks(self) -> dict[str, Any]:
+        return {} if self._rule.classifies else {"robust": False}
+
+    def forked(self, memory: Memory, rows: int = 0) -> Memory:
+        """Return a memory without events: map, prior and tolerance stay.
+
+        The prior is the one for all rows to come. In regression every row counts, so that A and b
+        are sums over rows.
+        """
+        memory = memory.copy()
+        view = self.view(memory)
+        rounds = int(view.counts[COUNT.rounds])
+        merging.check_begun(rounds, self.buffer)
+        if view.forgetting[0] > 0.0:
+            raise CannotForkError("a machine that forgets depends on the order of rows")
+        self._lower_alpha(view, rounds + rows)
+        view.counts[COUNT.due] = MANY
+        if not self._rule.classifies:
+            view.gate.levels[TOLERANCE] = 0.0
+        return memory
+
+    def largest_error(self, memory: Memory) -> float:
+        """Return the error that would be clipped now; infinity for classes."""
+        rule, view = self._rule, self.view(memory)
+        if rule.classifies or not self.robust:
+            return math.inf
+        size = math.sqrt(view.gate.levels[RESIDUAL]) or math.inf
+        return float(rule.gate.outlier * size * view.targets.levels[SPREAD])
+
+    def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
+        """Return the sum of what forks have learned, with the last rows of all of them."""
+        memory = start.copy()
+        view, first, others = self.view(memory), self.view(start), list(map(self.view, forks))
+        shares = merging.shares_of(COUNT.rounds, first, others)
+        L, width = landmarks.landmark_factor(first.map, self._rule.kernel), first.map.sizes[WIDTH]
+        newtons = [other.newton for other in others]
+        merging.add_newtons(view.newton, first.newton, newtons, int(width) + 1, L)
+        counts = [other.counts for other in others]
+        for i in (COUNT.mends, COUNT.rounds, COUNT.refused):
+            view.counts[i] = shares.total(first.counts[i], [each[i] for each in counts])
+        levels = [other.gate.levels for other in others]
+        view.gate.levels[:] = shares.mean(first.gate.levels, levels)
+        shares.pool_rows(view.ring, first.ring, [other.ring for other in others])
+        return memory
+
+    def rejoined(self, memory: Memory, before: Memory) -> Memory:
+        """Bring the prior and the tolerance up to date with the rounds of all, and have events.
+
+        Classes keep their theta: which rows have a loss was seen with the prior of the forks, and
+        would be others at the theta of a much smaller one.
+        """
+        memory = memory.copy()
+        view = self.view(memory)
+        theta = view.newton.theta.copy()
+        view.counts[COUNT.refused] = 0
+        self._bring_up_to_date(view, choose=False)
+        if self._rule.classifies and view.counts[COUNT.rounds] > self.buffer:
+            view.newton.theta[:] = theta
+        view.counts[COUNT.event] = 0
+        return memory
+
     # ---- events ------------------------------------------------------------------------------
 
     def handle(self, view: Any, x: Vector) -> None:
         """Fit anew, or adapt alpha and the tolerance to the number of rounds."""
+        if self._goes_on_as_fork(view):
+            return
         rounds = int(view.counts[COUNT.rounds])
         if view.counts[COUNT.refused] >= self._rule.most_refused:
             rounds = self._take_last_rows(view, min(rounds, self.buffer))
         self._bring_up_to_date(view, choose=False)
+
+    def _goes_on_as_fork(self, view: Any) -> bool:
+        """Return whether it is a fork; the map of a fork stays, whatever its steps are."""
+        counts = view.counts
+        if counts[COUNT.due] < MANY:
+            return False
+        counts[COUNT.refused] = 0
+        counts[COUNT.event] = RESUME
+        return True
 
     def _bring_up_to_date(self, state: Any, choose: bool) -> None:
         """Fit anew if there is room in the buffer, else lower alpha; `choose` alpha by the rows?"""
@@ -353,61 +381,3 @@ class Machine(Learner):
             return False
         state.alpha[0] = target
         return True
-
-
-# ---- compiled --------------------------------------------------------------------------------
-
-
-@score.register(MachineRule)
-def _score(rule, state, work, x, out):
-    landmarks.write_psi(rule.kernel, state.map, x, work.z, work.psi)
-    _answer(rule, state, work, out)
-
-
-@step.register(MachineRule)
-def _step(rule, state, work, x, y, weight, out):
-    counts = state.counts
-    if counts[COUNT.event] == RESUME:  # the round has been played, and its event is done
-        counts[COUNT.event] = 0
-        return
-    landmarks.write_psi(rule.kernel, state.map, x, work.z, work.psi)
-    _answer(rule, state, work, out)
-    if weight != 0.0:
-        t = counts[COUNT.rounds]
-        ring.remember(state.ring, t, x, y, weight)
-        learn(rule, state, work, y, weight, t + 1 - counts[COUNT.begun])
-        counts[COUNT.rounds] = t + 1
-        if t + 1 >= counts[COUNT.due] or counts[COUNT.refused] == rule.most_refused:
-            counts[COUNT.event] = FIT
-
-
-@njit
-def _answer(rule, state, work, out):
-    """Write the scores theta'psi, and the answers."""
-    W = state.map.sizes[WIDTH] + 1
-    for o in range(out.shape[0]):
-        f = finite_or_zero(dot(state.newton.theta[o], work.psi, W))
-        work.f[o] = f
-        out[o] = f if rule.classifies else finite_or_zero(targets.restored(state.targets, f))
-
-
-@njit
-def learn(rule, state, work, y, weight, counted):
-    """Take the Newton step, if a slope passes the gate."""
-    W = whole_blocks(state.map.sizes[WIDTH] + 1)
-    if state.forgetting[0] > 0.0:
-        newton.forget(state.newton, W, state.forgetting[0])
-    smallest, largest = gates.slope_bounds(rule.gate, state.gate, counted)
-    h, total = 0.0, 0.0
-    for o in range(y.shape[0]):
-        target = targets.standardised(state.targets, y[o])
-        g, bend = gates.gated(rule.loss, work.f[o], target, weight, smallest, largest)
-        h = max(h, bend)
-        work.g[o] = g
-        total += g * g
-    gates.update_residual(rule.gate, state.gate, total, counted)
-    if h > 0.0:
-        psi, u = work.psi[:W], work.u[:W]
-        if not newton.newton_step(state.newton, psi, u, work.g, h, weight, total):
-            state.counts[COUNT.mends] += 1
-            state.counts[COUNT.refused] += 1

@@ -23,7 +23,7 @@ only then has a say. One that has next to no weight after its first 1,000 rounds
 **New starts cost time, and are rarer where they are in vain.** The next one is due after 500 rounds
 at first. If nothing that was started of late has earned a weight above `WORTH`, that is doubled, up
 to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets it to 250. `starting` has
-these rules, `mixture` the compiled round.
+these rules, `mixture` the compiled round, and `apart` what becomes of it in forks.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
 `score` answers what of rows whose labels will not come, by the weights that forget slowly, of the
@@ -52,6 +52,7 @@ from forks.engine import (
 from forks.engine.checks import whole
 from forks.engine.memory import repeat_last
 from forks.engine.outputs import count_outputs, fill_outputs
+from forks.learners.apart import Apart
 from forks.learners.machine import SMALLEST_BUFFER, Machine
 from forks.learners.mixture import (
     COUNT,
@@ -62,7 +63,7 @@ from forks.learners.mixture import (
     OverTimeState,
     OverTimeWork,
 )
-from forks.learners.starting import FIRST, PAGE, RELEVANCE, Starting
+from forks.learners.starting import FIRST, PAGE, RELEVANCE
 from forks.parts import experts as weighing
 from forks.parts import history as histories
 from forks.parts import persistence as lasting
@@ -80,7 +81,7 @@ SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverTime(Starting):
+class OverTime(Apart):
     """Experts over time.
 
     Parameters

@@ -42,6 +42,7 @@ from forks.oracles.losses import (
     SquaredHinge,
 )
 from forks.oracles.machine import MachineOracle
+from forks.oracles.merging import fork, merge, weight_in_fork
 from forks.oracles.newton import dense_ons, lower_prior, newton_projection, newton_step
 from forks.oracles.nogd import nogd
 from forks.oracles.over_time import OverTimeOracle
@@ -110,6 +111,7 @@ __all__ = [
     "fogd",
     "follow",
     "forgetron",
+    "fork",
     "forks",
     "gaussian",
     "hash32",
@@ -123,6 +125,7 @@ __all__ = [
     "log_odds",
     "lower_prior",
     "median_distance",
+    "merge",
     "newton_projection",
     "newton_step",
     "next_event",
@@ -140,5 +143,6 @@ __all__ = [
     "squared_hinge_fit",
     "svd_rank_k",
     "tisvd_dense",
+    "weight_in_fork",
     "without",
 ]

@@ -55,6 +55,14 @@ TINY = {
     "tisvd_time": {"sizes": (60, 120), "full_up_to": 60, "repeats": 1},
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
+    "merging": {
+        "names": ("cod-rna",),
+        "rows": 1_000,
+        "orders": 1,
+        "efforts": ("fast",),
+        "shards": (2,),
+        "timed_rows": 5_100,
+    },
     "literature": {"rows": 200, "efforts": ("fast",)},
     "keyed": {
         "air_rows": 300,

@@ -36,6 +36,7 @@ LONG_PARTS = (
     "keyed",
     "lasting",
     "literature",
+    "merging",
     "stationary",
     "wide",
 )

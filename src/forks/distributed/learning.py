@@ -1,0 +1,163 @@
+"""One model from partitions of rows: rounds of forks that learn apart and are merged."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.multiclass import type_of_target
+
+from forks.distributed.executors import Executor
+from forks.distributed.on_dask import DaskExecutor
+from forks.distributed.on_joblib import JoblibExecutor
+from forks.distributed.partitions import Look, Partition, dealt, learn_share, look, partitions_of
+from forks.engine.checks import whole
+from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor, merge
+from forks.estimators.base import OnlineEstimator
+
+_LITTLE = 0.3  # of a round: if less is left after it, it is learned in the same round
+
+
+def learn(
+    source: Any,
+    model: Any = None,
+    *,
+    executor: Any = None,
+    partitions: int | None = None,
+    start: int = 2000,
+    rounds: int | None = None,
+    spare: int = 500,
+) -> Any:
+    """Return one model that has learned all rows of a source, by many workers at a time.
+
+    The first rows of all partitions are learned here, one after the other. Then, in each round,
+    every partition has a fork of the model, which a worker lets learn the next share of it; the
+    forks are merged. So that merged models see rows one by one, too, each fork leaves its last rows
+    of the round, and they are learned here.
+
+    The result depends on the partitions, and on nothing else: not on the executor, on how many
+    workers there are or whether some have died.
+
+    Parameters
+    ----------
+    source : tuple (X, y), or sequence of partitions
+        Rows and labels, which are dealt to the partitions in turns; or partitions: tuples (X, y),
+        or functions without arguments that return one and are called by workers.
+    model : estimator, optional
+        One that has learned nothing, or one to go on from; it stays as it is. By default a
+        classifier, or a regressor if labels are numbers with fractions.
+    executor : int, distributed.Client or `Executor`, optional
+        Processes of this machine, by default as many as it has cores; a Dask cluster; or something
+        with the members of `Executor`.
+    partitions : int, optional
+        How many there are to be of a tuple (X, y); by default as many as there are workers.
+    start : int
+        Rows that are learned here first by a model that has learned none.
+    rounds : int, optional
+        How many rounds there are, of equal size. By default each has as many rows as were learned
+        before it, so that their number grows with the logarithm of the rows: a loss other than the
+        squared error is learned apart well by models that know about as much already.
+    spare : int
+        Rows that are learned here after each round.
+
+    Returns
+    -------
+    model : estimator
+        A new one.
+
+    Examples
+    --------
+    >>> from forks import distributed
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(5000, noise=0.1, random_state=0)
+    >>> model = distributed.learn((X, y), executor=1, partitions=4)
+    >>> model.n_rounds_, bool(model.score(X, y) > 0.99)
+    (5000, True)
+    """
+    runner = _executor_from(executor)
+    n = runner.workers if partitions is None else whole("partitions", partitions, 1)
+    whole("start", start, 1)
+    whole("spare", spare, 0)
+    if rounds is not None:
+        whole("rounds", rounds, 1)
+    if model is not None and not isinstance(model, OnlineEstimator):
+        raise ValueError(f"model must be an estimator of this package, got {model!r}")
+    parts = partitions_of(source, n)
+    fitted = model is not None and hasattr(model, "engine_")
+    head = 0 if fitted else -(-start // len(parts))
+    looks = runner.run(look, [(i, part, max(1, head)) for i, part in enumerate(parts)])
+    model = copy.copy(model) if fitted else _begun(model, looks)
+    heads = [min(head, each.rows) for each in looks]
+    left = sum(each.rows for each in looks) - sum(heads)
+    known = sum(heads) or model.n_rounds_
+    for share in _shares(known, left, rounds):
+        model = _round(model, runner, parts, heads, share, left, spare)
+    return model
+
+
+def _executor_from(given: Any) -> Executor:
+    if given is None or isinstance(given, int):
+        return JoblibExecutor(-1 if given is None else given)
+    if isinstance(given, Executor):
+        return given
+    if hasattr(given, "submit") and hasattr(given, "nthreads"):
+        return DaskExecutor(given)
+    raise ValueError(
+        f"executor must be a number of processes, a Dask client or an Executor, got {given!r}"
+    )
+
+
+def _begun(model: Any, looks: Sequence[Look]) -> Any:
+    """Return a model that has learned the first rows of all partitions."""
+    widths = [each.X.shape[1] for each in looks]
+    for i, width in enumerate(widths):
+        if width != widths[0]:
+            raise ValueError(f"partition {i} has {width} features, and partition 0 has {widths[0]}")
+    first = dealt([(each.X, each.y) for each in looks])
+    if first is None:
+        raise ValueError("source: it has no rows")
+    if model is None:
+        continuous = type_of_target(first[1]).startswith("continuous")
+        model = OnlineKernelRegressor() if continuous else OnlineKernelClassifier()
+    model = clone(model)
+    model._learner(first[0]).for_forks()  # an error now, before anything is learned
+    classes = None
+    if model._task == "classification" and all(each.labels is not None for each in looks):
+        classes = np.unique(np.concatenate([each.labels for each in looks]))
+    return model.partial_fit(*first, classes=classes)
+
+
+def _shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
+    """Yield the shares of the rows that are left, of each round."""
+    if left == 0:
+        return
+    if rounds is not None:
+        ends = np.linspace(0.0, 1.0, rounds + 1)
+        yield from zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        return
+    done = 0
+    while done < left:
+        size = known + done
+        next_ = left if left - done < (1.0 + _LITTLE) * size else done + size
+        yield done / left, next_ / left
+        done = next_
+
+
+def _round(
+    model: Any,
+    runner: Executor,
+    parts: Sequence[Partition],
+    heads: Sequence[int],
+    share: tuple[float, float],
+    left: int,
+    spare: int,
+) -> Any:
+    """Return the model after a round of forks, one for each partition."""
+    forks = model.fork(len(parts), rows=round((share[1] - share[0]) * left))
+    each = -(-spare // len(parts))
+    tasks = [(k, forks[k], parts[k], heads[k], share, each) for k in range(len(parts))]
+    learned = runner.run(learn_share, tasks)
+    model = merge([fork for fork, _, _ in learned])
+    spared = dealt([(X, y) for _, X, y in learned])
+    return model if spared is None else model.partial_fit(*spared)

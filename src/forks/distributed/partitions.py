@@ -1,0 +1,116 @@
+"""Rows in partitions, and what workers do with one: look at it, and let a fork learn some of it."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+# Rows and labels, or a function without arguments that returns them, called by the worker.
+Partition = tuple[Any, Any] | Callable[[], tuple[Any, Any]]
+
+_MOST_CLASSES = 1000  # different labels of a partition: more are taken for numbers
+
+
+class Look(NamedTuple):
+    """What is known of a partition."""
+
+    rows: int
+    X: Any  # the first rows
+    y: Any  # and their labels
+    labels: Any  # all that are different; None if there are many
+
+
+def partitions_of(source: Any, n: int) -> list[Partition]:
+    """Return the partitions that a source has; rows and labels are dealt to n of them.
+
+    Raises ValueError if the source is neither a pair nor a sequence of partitions.
+    """
+    if isinstance(source, tuple) and len(source) == 2 and not _is_partition(source[0]):
+        X, y = (_as_array(part) for part in source)
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(f"source: X has {X.shape[0]} rows, but y has {y.shape[0]}")
+        X = X.tocsr() if sparse.issparse(X) else X
+        dealt = (slice(k, None, n) for k in range(n))
+        return [(_taken(X, rows), _taken(y, rows)) for rows in dealt]
+    if isinstance(source, Sequence) and source and all(map(_is_partition, source)):
+        return list(source)
+    raise ValueError(
+        "source must be a tuple (X, y), or a sequence of such tuples and of functions that return "
+        f"them, got {type(source).__name__}"
+    )
+
+
+def _as_array(rows: Any) -> Any:
+    return rows if hasattr(rows, "shape") else np.asarray(rows)
+
+
+def _is_partition(value: Any) -> bool:
+    return callable(value) or (isinstance(value, tuple) and len(value) == 2)
+
+
+def _taken(rows: Any, which: slice) -> Any:
+    return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Context in which an error tells of which partition it is."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from error
+
+
+def _load(partition: Partition) -> tuple[Any, Any]:
+    X, y = partition() if callable(partition) else partition
+    y = np.asarray(y)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows, but y has {y.shape[0]}")
+    return X, y
+
+
+def look(number: int, partition: Partition, head: int) -> Look:
+    """Return what is to be known of a partition before anything is learned."""
+    with _named(number):
+        X, y = _load(partition)
+        labels = np.unique(y) if y.ndim == 1 else None
+        few = labels is not None and len(labels) <= _MOST_CLASSES
+        return Look(X.shape[0], _taken(X, slice(head)), y[:head], labels if few else None)
+
+
+def learn_share(
+    number: int, fork: Any, partition: Partition, head: int, share: tuple[float, float], spare: int
+) -> tuple[Any, Any, Any]:
+    """Return a fork that has learned a share of a partition, and the rows that it has left out.
+
+    The share is that of the rows after the head; the last `spare` of them are left out.
+    """
+    with _named(number):
+        X, y = _load(partition)
+        low, high = (head + round(end * (len(y) - head)) for end in share)
+        stop = high - min(spare, (high - low) // 2)
+        fork = copy.copy(fork)  # where there is one process, the caller's stays as it was
+        if stop > low:
+            fork.partial_fit(_taken(X, slice(low, stop)), y[low:stop])
+        return fork, _taken(X, slice(stop, high)), y[stop:high]
+
+
+def dealt(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any] | None:
+    """Return rows and labels of several parts in turns: the first of each, the second of each..."""
+    parts = [(X, y) for X, y in parts if len(y) > 0]
+    if not parts:
+        return None
+    order = np.argsort(np.concatenate([np.arange(len(y)) for _, y in parts]), kind="stable")
+    rows = [X for X, _ in parts]
+    if hasattr(rows[0], "iloc"):
+        import pandas as pd
+
+        X = pd.concat(rows).iloc[order]
+    elif any(map(sparse.issparse, rows)):
+        X = sparse.vstack(rows, format="csr")[order]
+    else:
+        X = np.concatenate([np.asarray(each) for each in rows])[order]
+    return X, np.concatenate([y for _, y in parts])[order]

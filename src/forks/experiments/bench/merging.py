@@ -1,0 +1,111 @@
+"""Forks that learn apart: how far the merged model is from one that has learned all rows.
+
+Rows in random orders, four fifths to learn and the others to predict. The mistakes on these of one
+model that has learned row after row, and how many points more those have that
+`forks.distributed.learn` has made: from 4 and 32 partitions, in rounds that double, in one round
+after 2,000 rows, and in 4 equal rounds. For the squared error, the largest difference of
+predictions between forks merged and one fork that has learned all rows, over the spread of the
+targets (goal: 1e-6). Rows per second: by one process and by two, partitions and model the same,
+wall time without that of starting them.
+"""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+import forks
+from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
+from forks.experiments.bench._data import Stream, data_set
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.record import Missing
+
+NAMES = ("spambase", "cod-rna", "ijcnn1", "nomao")
+WAYS = {  # partitions, rounds, and the goal
+    "4 partitions": (4, None, 0.1),
+    "32 partitions": (32, None, 0.1),
+    "32 partitions, one round": (32, 1, 0.1),
+    "4 partitions, 4 rounds": (4, 4, 0.05),
+}
+
+
+def measure(
+    names: tuple[str, ...] = NAMES,
+    rows: int = 60_000,
+    orders: int = 5,
+    efforts: tuple[str, ...] = ("fast", "balanced"),
+    shards: tuple[int, ...] = (2, 8, 64),
+    timed_rows: int = 400_000,
+) -> Iterator[Number]:
+    """Compare models."""
+    for effort in efforts:
+        for name in names:
+            yield from _mistakes(name, rows, orders, effort)
+    yield from _exactness(shards)
+    yield from _speed(timed_rows)
+
+
+def _mistakes(name: str, rows: int, orders: int, effort: str) -> Iterator[Number]:
+    try:
+        stream = data_set(name)
+    except Missing as error:
+        yield Number(f"{name}, {effort}", reason=str(error))
+        return
+    alone: list[float] = []
+    more: dict[str, list[float]] = {way: [] for way in WAYS}
+    for seed in range(orders):
+        order = np.random.default_rng(seed).permutation(len(stream.y))[:rows]
+        known, other = (stream.ordered(part) for part in np.split(order, [4 * len(order) // 5]))
+        model = OnlineKernelClassifier(effort=effort).partial_fit(known.X, known.y)
+        alone.append(_missed(model, other))
+        for way, (n, rounds, _) in WAYS.items():
+            model = OnlineKernelClassifier(effort=effort)
+            rows_known = (known.X, known.y)
+            learned = distributed.learn(rows_known, model, executor=1, partitions=n, rounds=rounds)
+            more[way].append(_missed(learned, other) - alone[-1])
+    about = {"data": name, "effort": effort, "rows": rows, "orders": orders}
+    yield Number(f"{name}, {effort}: one model", float(np.mean(alone)), "%", about)
+    for way, (_, _, goal) in WAYS.items():
+        points = float(np.mean(more[way]))
+        yield Number(f"{name}, {effort}: {way}", points, "points more", about, at_most=goal)
+
+
+def _missed(model: OnlineKernelClassifier, stream: Stream) -> float:
+    return 100.0 * float(np.mean(model.predict(stream.X) != stream.y))
+
+
+def _made_up(n: int) -> Stream:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 8))
+    return Stream(X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n))
+
+
+def _exactness(shards: tuple[int, ...]) -> Iterator[Number]:
+    X, y = _made_up(20_000)
+    model = OnlineKernelRegressor(effort="fast").partial_fit(X[:1000], y[:1000])
+    alone = model.fork(1)[0].partial_fit(X[1000:], y[1000:]).predict(X)
+    for n in shards:
+        parts = model.fork(n)
+        for k, part in enumerate(parts):
+            part.partial_fit(X[1000 + k :: n], y[1000 + k :: n])
+        apart = forks.merge(parts[::-1], close=False).predict(X)
+        far = float(np.abs(apart - alone).max() / y.std())
+        yield Number(f"squared error, {n} shards: difference", far, "", at_most=1e-6)
+
+
+def _speed(rows: int) -> Iterator[Number]:
+    X, y = _made_up(rows)
+    labels = np.where(y > 0.0, 1.0, -1.0)
+    times = []
+    for jobs in (1, 2):
+        executor = distributed.JoblibExecutor(jobs)
+        for n in (5000, rows):  # first to start processes and compile
+            begun = time.perf_counter()
+            distributed.learn((X[:n], labels[:n]), executor=executor, partitions=4)
+            spent = time.perf_counter() - begun
+        times.append(spent)
+        yield Number(f"{jobs} processes", rows / spent, "rows per second", {"rows": rows})
+    yield Number("two processes beside one", times[0] / times[1], "times", at_least=1.8)
+
+
+PART = Part(__doc__, measure, {"rows": 10_000, "orders": 1, "timed_rows": 40_000})

@@ -1,0 +1,194 @@
+"""One model from partitions: the same by any executor, whatever happens to workers."""
+
+import functools
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
+from forks.distributed import DaskExecutor, JoblibExecutor, WorkerLostError
+from forks.distributed.learning import _shares
+from forks.estimators.saving import as_bytes
+from forks.learners import Adaptive
+from oracle_streams import made_up
+
+ROWS, D = 1500, 5
+SIZES = {"start": 200, "spare": 40}
+
+
+def small():
+    return OnlineKernelClassifier(Adaptive(buffer=40))
+
+
+def rows(n=ROWS):
+    return made_up(n, D)
+
+
+@functools.cache
+def expected():
+    return as_bytes(distributed.learn(rows(), small(), executor=1, partitions=3, **SIZES))
+
+
+def test_every_row_is_learned_once_and_well():
+    X, y = rows()
+    model = small()
+    learned = distributed.learn((X, y), model, executor=1, partitions=3, **SIZES)
+    assert not hasattr(model, "engine_")
+    assert learned.n_rounds_ == ROWS
+    np.testing.assert_allclose(learned._gaps.means.sums, X.sum(axis=0), rtol=1e-9)
+    alone = small().partial_fit(X, y)
+    assert learned.score(X, y) > alone.score(X, y) - 0.02
+
+
+def test_rounds_double_what_is_known():
+    assert list(_shares(100, 1500, None)) == [
+        (0.0, 100 / 1500),
+        (100 / 1500, 300 / 1500),
+        (300 / 1500, 700 / 1500),
+        (700 / 1500, 1.0),
+    ]
+    assert list(_shares(100, 120, None)) == [(0.0, 1.0)]
+    assert list(_shares(100, 0, None)) == list(_shares(100, 0, 3)) == []
+    assert list(_shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
+
+
+# ---- executors ---------------------------------------------------------------------------------
+
+
+class Backwards:
+    """An executor of one's own: the last task first, and each done twice."""
+
+    workers = 3
+
+    def run(self, function, tasks):
+        for task in tasks:
+            function(*task)
+        return [function(*task) for task in tasks[::-1]][::-1]
+
+
+def test_any_executor_gives_the_same_model():
+    assert as_bytes(distributed.learn(rows(), small(), executor=Backwards(), **SIZES)) == expected()
+
+
+def test_processes_give_the_same_model_though_one_is_killed(tmp_path):
+    parts = [functools.partial(third, k, tmp_path / "killed") for k in range(3)]
+    learned = distributed.learn(parts, small(), executor=2, **SIZES)
+    assert (tmp_path / "killed").exists()
+    assert as_bytes(learned) == expected()
+
+
+def third(k, mark):
+    """The rows of a partition; the worker that asks for the second dies, the first time."""
+    if k == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    X, y = rows()
+    return X[k::3], y[k::3]
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_workers_that_always_die_end_it():
+    with pytest.raises(WorkerLostError, match="2 of 2 tasks were lost 1 times"):
+        distributed.learn([die, die], small(), executor=JoblibExecutor(2, tries=1))
+
+
+@pytest.mark.slow
+def test_dask_gives_the_same_model_though_a_worker_is_killed(tmp_path):
+    dask = pytest.importorskip("distributed")
+    parts = [functools.partial(third, k, tmp_path / "killed") for k in range(3)]
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with dask.LocalCluster(**settings) as cluster, dask.Client(cluster) as client:
+        client.upload_file(str(Path(__file__)))
+        assert DaskExecutor(client).workers == 2
+        learned = distributed.learn(parts, small(), executor=client, **SIZES)
+    assert (tmp_path / "killed").exists()
+    assert as_bytes(learned) == expected()
+
+
+# ---- sources -----------------------------------------------------------------------------------
+
+
+def test_sparse_rows_numbers_and_models_that_go_on():
+    X, y = rows(900)
+    learned = distributed.learn((csr_array(X), y), small(), executor=1, partitions=2, **SIZES)
+    again = distributed.learn((csr_array(X), y), learned, executor=1, partitions=2, spare=0)
+    assert (learned.n_rounds_, again.n_rounds_) == (900, 1800)
+    numbers = distributed.learn(
+        (X, y + 0.5 * X[:, 0]),
+        OnlineKernelRegressor(Adaptive(buffer=40, loss=distributed_loss())),
+        executor=1,
+        partitions=2,
+        rounds=2,
+        **SIZES,
+    )
+    assert numbers.score(X, y + 0.5 * X[:, 0]) > 0.3
+
+
+def distributed_loss():
+    from forks.losses import SquaredError
+
+    return SquaredError()
+
+
+def test_classes_that_come_late_in_a_partition_are_known():
+    X, y = rows()
+    y[900:] = np.where(X[900:, 3] > 0.5, 7.0, y[900:])
+    learned = distributed.learn((X, y), small(), executor=1, partitions=2, **SIZES)
+    assert learned.classes_.tolist() == [-1.0, 1.0, 7.0]
+
+
+def test_few_rows_are_learned_here():
+    X, y = rows(100)
+    learned = distributed.learn((X, y), small(), executor=1, partitions=3)
+    assert learned.n_rounds_ == 100
+    empty = (X[:0], y[:0])
+    assert distributed.learn([(X, y), empty], small(), executor=1).n_rounds_ == 100
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ([], "source must be a tuple"),
+        ("rows.csv", "source must be a tuple"),
+        ((np.ones((3, 2)), np.ones(2)), "X has 3 rows, but y has 2"),
+        ([(np.ones((0, 2)), np.ones(0))], "it has no rows"),
+        ([rows(300), (np.ones((300, 2)), np.ones(300))], "partition 1 has 2 features"),
+        ([rows(300), lambda: (np.ones((3, 2)), np.ones(2))], "partition 1: X has 3 rows"),
+    ],
+)
+def test_bad_sources(source, reason):
+    with pytest.raises(ValueError, match=reason):
+        distributed.learn(source, small(), executor=1, **SIZES)
+
+
+def test_a_bad_row_is_told_with_its_partition():
+    X, y = rows(900)
+    X[800, 1] = np.inf
+    with pytest.raises(ValueError, match="partition 2: "):
+        distributed.learn((X, y), small(), executor=1, partitions=3, **SIZES)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"executor": "dask"}, "executor must be"),
+        ({"executor": 0}, "n_jobs must be"),
+        ({"partitions": 0}, "partitions must be"),
+        ({"start": 0}, "start must be"),
+        ({"rounds": 0}, "rounds must be"),
+        ({"spare": -1}, "spare must be"),
+        ({"model": "adaptive"}, "model must be"),
+        ({"model": OnlineKernelClassifier("nogd")}, "NOGD cannot be forked"),
+    ],
+    ids=str,
+)
+def test_bad_arguments(given, reason):
+    with pytest.raises(ValueError, match=reason):
+        distributed.learn(rows(), **{"model": small(), "executor": 1, **SIZES, **given})
