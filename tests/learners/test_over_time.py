@@ -146,6 +146,20 @@ def test_a_machine_is_its_oracle(learner, forgetting):
     np.testing.assert_allclose(engine.predict(X[:9]), [oracle.score(x) for x in X[:9]], rtol=1e-7)
 
 
+def test_a_machine_that_forgets_rows_of_long_ago_is_its_oracle():
+    """Which directions they had is forgotten up to a bound, or else the last rows are absurd."""
+    learner = replace(SMALL, loss=SquaredError())
+    X, Y = stream("numbers", 600)
+    X[100:500] = X[100] + 0.1 * (X[100:500] - X[100])
+    oracle = machine_oracle(learner, forgetting=0.03)
+    engine = engine_for(learner, X.shape[1])
+    learner.adopt(view_of(engine), np.ones(X.shape[1]), 0, 0.03, 1.0, 1.0)
+    truth = np.array([oracle.play(*row) for row in zip(X, Y, np.ones(600), strict=True)])
+    scores = engine.learn(X, Y)
+    np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-6 * np.abs(truth).max())
+    assert np.abs(truth).max() < 30.0 * np.abs(Y).max()
+
+
 # ---- one stream, many ways ---------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from forks.engine import entry
 from forks.linalg.packed_inverse import PackedInverse, packed_size, root, set_root
 from forks.parts.newton import (
     Newton,
+    forget,
     insert_weights,
     insert_zeros,
     lower_prior,
@@ -236,3 +237,22 @@ def test_a_step_that_is_not_finite_leaves_the_weights_and_P_positive_definite(ca
 def test_a_step_with_slopes_that_are_not_finite_leaves_P(case):
     newton, _, _, A = after_refusal(*REFUSED[case])
     np.testing.assert_allclose(dense(newton, 13) @ A, np.eye(13), atol=1e-9)
+
+
+# ---- forgetting --------------------------------------------------------------------------------
+
+
+@entry
+def _forget_often(state, n, rate, times):
+    for _ in range(times):
+        forget(state, n, rate)
+
+
+def test_forgetting_multiplies_P_up_to_a_bound():
+    state = new()
+    state.P.d[:4] = [1.0, 2e4, 3e6, 5.0]
+    _forget_often.over()(state, 3, 0.01, 100)
+    grown = 1.01**100
+    np.testing.assert_allclose(state.P.d[:4], [grown, 2e4 * grown, 3e6, 5.0], rtol=1e-12)
+    _forget_often.over()(state, 3, 0.01, 2_000)
+    np.testing.assert_array_equal(state.P.d[:4], [1e5, 1e5, 3e6, 5.0])

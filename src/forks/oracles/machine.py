@@ -19,6 +19,7 @@ from forks.oracles.start import next_event, ridge_fit, squared_hinge_fit
 CHOOSE_UP_TO = 64  # rows: alpha is chosen by no more
 STEP_DOWN = 4.0  # alpha is lowered by this factor at least
 LEAST_WEIGHT = 1e-5  # of a row in a fit
+LEAST_PIVOT = 1e-5  # of A, that forgetting leaves
 
 
 class MachineOracle:
@@ -27,8 +28,8 @@ class MachineOracle:
     With K_mm = L L' of the landmarks, features are phi = [L^-1 k(x), linear part, 1], for which the
     prior is alpha I. A is kept, not its inverse, and every step solves with it. All rows since the
     start are kept in `past`. From the full buffer on alpha is at most alpha_rounds / rounds, unless
-    the machine forgets: then A is divided by 1 + forgetting before each round. The bound of the
-    learner's variances is left out.
+    the machine forgets: then A is divided by 1 + forgetting before each round, but for pivots of
+    its Cholesky decomposition that would be below a bound.
     """
 
     def __init__(
@@ -92,10 +93,22 @@ class MachineOracle:
         """Take the Newton step, if a slope passes the gate."""
         self.rounds_ever += 1
         self.past.append((x, y, weight))
-        self.A = self.A / (1.0 + self.forgetting)
+        if self.forgetting > 0.0:
+            self.forget()
         slopes, h = self.gate.admit(f, (y - self.mean) / self.spread)
         if h.any():
             self.A, self.w = newton_step(self.A, self.w, phi, weight * slopes, weight * h.max())
+
+    def forget(self) -> None:
+        """Divide the pivots of A, for features psi, by 1 + forgetting, down to LEAST_PIVOT."""
+        C = np.linalg.cholesky(self.A)
+        size = np.ones(len(C))  # of psi beside phi
+        if self.map is not None:
+            size[: len(self.map.L)] = self.map.L.diagonal()
+        pivots = (size * C.diagonal()) ** 2
+        left = np.minimum(pivots, np.maximum(pivots / (1.0 + self.forgetting), LEAST_PIVOT))
+        C = C * np.sqrt(left / pivots)
+        self.A = C @ C.T
 
     def features(self, psi: Vector) -> Vector:
         """phi, of the values of one row."""

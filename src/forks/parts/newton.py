@@ -9,7 +9,9 @@ positive definite however many rounds there are (`forks.linalg.packed_inverse`).
 this is recursive least squares, or AROW.
 
 A learner that forgets multiplies P by 1 + `rate` before each round, so that a row of n rounds ago
-counts exp(-n rate): recursive least squares with exponential forgetting.
+counts exp(-n rate): recursive least squares with exponential forgetting. In directions that no row
+has had for long, P would grow without end, theta would follow the noise, and the first row that has
+them again would get an absurd score; so the diagonal of P's factors grows up to a bound only.
 
 References: Engel, Mannor, Meir, "The kernel recursive least-squares algorithm", 2004; Crammer,
 Kulesza, Dredze, "Adaptive regularization of weight vectors", 2009.
@@ -25,7 +27,7 @@ from forks.linalg import spd
 from forks.linalg.packed_inverse import PackedInverse, add, root, set_root
 from forks.linalg.vectors import add_multiple
 
-MOST_VARIANCE = 1e8  # of P's diagonal factor when P grows by forgetting
+MOST_VARIANCE = 1e5  # up to which P's diagonal factor grows by forgetting
 
 
 class Newton(NamedTuple):
@@ -53,10 +55,10 @@ def newton_step(newton, psi, u, g, h, weight, total):
 
 @njit
 def forget(newton, n, rate):
-    """Multiply P by 1 + rate, n rows and columns of it; variances stay bounded."""
+    """Multiply P by 1 + rate, n rows and columns of it, but for what is beyond the bound then."""
     d = newton.P.d
     for i in range(n):
-        d[i] = min((1.0 + rate) * d[i], MOST_VARIANCE)
+        d[i] = max(d[i], min((1.0 + rate) * d[i], MOST_VARIANCE))
 
 
 def set_solution(newton: Newton, w: Matrix, B: Matrix, L: Matrix) -> None:
