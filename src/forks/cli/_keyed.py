@@ -133,7 +133,7 @@ def _without(table: Any, key: str) -> Any:
 def _keys(file: Any, key: str, chunk: Any, before: int) -> list[Any]:
     """Return the keys of some rows: text, or whole numbers."""
     from forks.features.table.cells import is_missing
-    from forks.streams.files import cell_error
+    from forks.streams import StreamError
 
     keys = []
     for row, cell in enumerate(chunk.X[key].tolist()):
@@ -142,7 +142,6 @@ def _keys(file: Any, key: str, chunk: Any, before: int) -> list[Any]:
         if fault is None and not isinstance(whole, str | int):
             fault = f"{cell!r} is no key: keys are text or whole numbers"
         if fault is not None:
-            name, place = file.where(before + row)
-            raise cell_error(name, place, key, fault)
+            raise StreamError(f"{file.where(before + row)}, column {key!r}: {fault}")
         keys.append(whole)
     return keys

@@ -30,7 +30,7 @@ STRENGTHS = (1.0, 10.0, 100.0)
 BLOCK = 4096  # rows at a time
 
 
-class FirstRows(NamedTuple):
+class RowsSoFar(NamedTuple):
     """The rows since the beginning of the stream, until the last start."""
 
     X: Matrix
@@ -38,9 +38,9 @@ class FirstRows(NamedTuple):
     given: Matrix  # scores of the common model
     Y: Matrix
 
-    def with_more(self, *rows: Any) -> "FirstRows":
+    def with_more(self, *rows: Any) -> "RowsSoFar":
         """Return these rows and more of them."""
-        return FirstRows(*map(np.concatenate, zip(self, rows, strict=True)))
+        return RowsSoFar(*map(np.concatenate, zip(self, rows, strict=True)))
 
 
 class Corrections:
@@ -82,7 +82,7 @@ class Corrections:
         self.table = KeyTable(record_size(rank + 1, n_outputs, experts), max_keys, folder)
         none = np.zeros((0, n_outputs))
         numbers = np.zeros(0, np.int64)
-        self.first: FirstRows | None = FirstRows(np.zeros((0, n_features)), numbers, none, none)
+        self.first: RowsSoFar | None = RowsSoFar(np.zeros((0, n_features)), numbers, none, none)
 
     @property
     def block(self) -> int:
@@ -118,7 +118,7 @@ class Corrections:
             start = stop
         return out
 
-    def _start_again(self, first: FirstRows) -> None:
+    def _start_again(self, first: RowsSoFar) -> None:
         """Fit the map to the rows so far, and learn them in its features."""
         with one_thread():
             self.map = fit_shared_map(self.map, first.X, LANDMARKS)

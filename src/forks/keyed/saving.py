@@ -19,7 +19,7 @@ from forks.estimators.saving import as_bytes, from_bytes
 from forks.files import Blocks, LargeFile, cannot_load, decode, encode, write_large
 from forks.keyed.base import LARGEST_RANK
 from forks.keyed.classifier import KeyedClassifier
-from forks.keyed.corrections import LANDMARKS, STARTS, Corrections, FirstRows
+from forks.keyed.corrections import LANDMARKS, STARTS, Corrections, RowsSoFar
 from forks.keyed.keys import checked_keys
 from forks.keyed.regressor import KeyedRegressor
 from forks.parts.pooling import HIGHEST, LOWEST, ROUNDS
@@ -29,7 +29,7 @@ _ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (KeyedClassifier,
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _FITTED = {"feature_names", "n_features", "n_keys", "n_outputs", "rank", "forgetting", "first"}
 _RECORDS = "records"
-_FIRST = {f"first.{name}": name for name in FirstRows._fields}
+_FIRST = {f"first.{name}": name for name in RowsSoFar._fields}
 
 
 def save(path: str | Path, model: Any) -> None:
@@ -216,13 +216,13 @@ def _checked_map(corrections: Corrections, d: int, arrays: dict[str, np.ndarray]
 
 def _first_rows(
     fitted: dict[str, Any], n_keys: int, arrays: dict[str, np.ndarray]
-) -> FirstRows | None:
+) -> RowsSoFar | None:
     n = fitted["first"]
     if n is None:
         return None
     if type(n) is not int or not 0 <= n < STARTS[-1]:
         raise ValueError(f"the number of first rows is {n!r}")
-    first = FirstRows(*(arrays.pop(name) for name in _FIRST))
+    first = RowsSoFar(*(arrays.pop(name) for name in _FIRST))
     d, outputs = fitted["n_features"], fitted["n_outputs"]
     shapes = (n, d), (n,), (n, outputs), (n, outputs)
     kinds = "f", "i", "f", "f"
