@@ -88,6 +88,21 @@ def test_the_table_of_the_defaults_is_that_of_the_reproduction():
             assert cells[1:3] == [own, most]
 
 
+def test_the_table_of_streams_that_change_is_that_of_the_benchmark():
+    numbers = numbers_of("drift", "drift")
+    rates = {(n["name"], n["column"]): n["value"] for n in numbers}
+    streams = {n["name"] for n in numbers}
+    text = (ROOT / "README.md").read_text().split("## Streams that change")[1].split("\n## ")[0]
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")]
+    peers = ["adaptive random forest", "Hoeffding adaptive tree", "scaled logistic regression"]
+    for name, *cells in rows[2:]:
+        columns = ["balanced", "fast", *peers]
+        expected = [f"{rates[name.strip(), column]:.1f}" for column in columns]
+        assert [cell.strip(" *") for cell in cells] == expected
+    best = {s for s in streams if rates[s, "balanced"] < min(rates[s, p] for p in peers)}
+    assert f"on {len(best)} of {len(streams)} streams" in " ".join(text.split())
+
+
 def test_the_table_of_the_guide_to_text_is_that_of_the_benchmark():
     numbers = numbers_of("wide", "wide")
     columns = ("words", "words, TF-IDF", "words, turned", "source code")
