@@ -103,6 +103,22 @@ def test_the_table_of_streams_that_change_is_that_of_the_benchmark():
     assert f"on {len(best)} of {len(streams)} streams" in " ".join(text.split())
 
 
+def test_the_table_of_the_guide_to_keys_is_that_of_the_benchmark():
+    numbers = numbers_of("keyed", "keyed")
+    text = (ROOT / "docs/guide/keyed.md").read_text()
+    titles = ["beijing-air, fast", "beijing-air, balanced", "made stream, 100,000 keys"]
+    columns = ["keyed", "one model", "separate"]
+    rates = {(n["name"], n["column"]): n["value"] for n in numbers}
+    rows = [
+        line.split("|")[2:-1] for line in text.split("## Figures")[1].splitlines() if "|" in line
+    ]
+    for cells, title in zip(rows[2:], titles, strict=True):
+        assert [float(cell) for cell in cells] == [float(f"{rates[title, c]:.3g}") for c in columns]
+    speeds = {n["name"]: n["value"] for n in numbers}
+    assert f"{round(speeds['rows a second'], -3):,.0f} rows a second" in text
+    assert f"{speeds['most memory, half of the keys on disk']:.0f} MB" in text
+
+
 def test_the_table_of_the_guide_to_text_is_that_of_the_benchmark():
     numbers = numbers_of("wide", "wide")
     columns = ("words", "words, TF-IDF", "words, turned", "source code")
