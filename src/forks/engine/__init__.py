@@ -1,6 +1,7 @@
 """The machine: compile, store, call. The door for authors of kernels, losses, parts and learners.
 
-- *Compile*: `njit` and `apart` for code inside compiled code, `entry` for what Python calls;
+- *Compile*: `njit` and `apart` for code inside compiled code, `entry` for what Python calls,
+  `either` for formulas that both call;
   `jit_dispatch` declares a verb with a body per type, `by_form` one with a body for dense and one
   for sparse rows.
 - *Store*: a state is a NamedTuple of arrays (`Vector`, `Matrix`, ...) that declare their axes
@@ -13,7 +14,7 @@ Loops over eight numbers at a time are in `forks.engine.blocks`, random draws of
 """
 
 from forks.engine.axes import axis_length, shapes_of
-from forks.engine.compile import JIT, apart, entry, finite, njit
+from forks.engine.compile import JIT, apart, either, entry, finite, njit
 from forks.engine.driver import Engine
 from forks.engine.group import EngineGroup
 from forks.engine.learner import Growth, Learner, Limit, Shapes
@@ -74,6 +75,7 @@ __all__ = [
     "copy_point",
     "dense_points",
     "dense_row",
+    "either",
     "entry",
     "finite",
     "inner_products",

@@ -1,9 +1,10 @@
 """Compilation: one set of flags for the whole package, and a disk cache that is never stale.
 
-Three ways to compile a function, and no others in the package:
+Four ways to compile a function, and no others in the package:
 
 - ``njit``: part of a larger compiled function, inlined there. A call from Python is a TypeError.
 - ``apart``: the same, called and not inlined: for much code that is called from several places.
+- ``either``: the same as ``njit``, and Python calls the function as it is written.
 - ``entry``: called from Python; its machine code is kept on disk.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.extending
 
 from forks.engine.inlined import INNER
 
@@ -49,6 +51,11 @@ def njit(function: Function) -> Function:
 def apart(function: Function) -> Function:
     """Compile once for all compiled functions that call it, with few arguments."""
     return _inner(function, {**OPTIONS, "forceinline": False})
+
+
+def either(function: Function) -> Function:
+    """Leave a formula to Python as it is written; compiled code that calls it compiles it."""
+    return numba.extending.register_jitable(**OPTIONS, **INNER)(function)  # type: ignore[no-any-return]
 
 
 def _inner(function: Function, options: dict[str, Any]) -> Function:

@@ -12,8 +12,8 @@ when all have, map, prior, theta and P are made anew from all rows so far (`part
 standard deviation 1 (`parts.targets`).
 
 **Then a Newton step per round**, at a cost of O(m d), and O((m + d)^2) more if the gate lets the
-round learn. After the buffer there is an event each time the number of rounds has doubled, which
-brings the tolerance of the gate and the prior up to date.
+round learn. After the buffer, each time the number of rounds has doubled, the tolerance of the gate
+is brought up to date, and the prior, by an event, if it is much too large.
 
 **What it may be given** before its first row (`adopt`): a relevance for each feature, a rate of
 forgetting, factors of the kernel's width and of the prior, a Laplacian kernel in place of its own.
@@ -110,17 +110,19 @@ class Machine(Learner):
         reference = float(abs(slope(self.loss, 0.0, 1.0)))
         return {
             "gate": GateRule(classifies, bool(self.robust), reference),
+            "prior": PRIOR,
             "classifies": classifies,
+            "unit": self._unit,
         }
 
     @cached_property
     def _rule(self) -> Any:
         return self.rule()
 
-    @property
+    @cached_property
     def _unit(self) -> float:
         """Return the curvature of the loss at f = 0, the unit of alpha."""
-        return float(curvature(self._rule.loss, 0.0, 1.0)) or 1.0
+        return float(curvature(self.loss, 0.0, 1.0)) or 1.0
 
     def begin(self, view: Any, rng: np.random.Generator) -> None:
         """Begin with the prior alone; nothing is drawn."""

@@ -11,6 +11,7 @@ from forks.parts import landmarks, newton, ring, targets
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gate import Gate, GateRule
 from forks.parts.landmarks import WIDTH, LandmarkMap, whole_blocks
+from forks.parts.prior import PriorRule, is_to_be_lowered, most_alpha
 from forks.parts.targets import Targets
 
 FIT = 1  # the event of a machine
@@ -49,7 +50,9 @@ class MachineRule(NamedTuple):
     kernel: Kernel
     loss: Loss
     gate: GateRule
+    prior: PriorRule
     classifies: bool
+    unit: float  # of alpha
     most_refused: int = 16
 
 
@@ -82,8 +85,27 @@ def _step(rule, state, work, x, y, weight, out):
         ring.remember(state.ring, t, x, y, weight)
         learn(rule, state, work, y, weight, t + 1 - counts[COUNT.begun])
         counts[COUNT.rounds] = t + 1
-        if t + 1 >= counts[COUNT.due] or counts[COUNT.refused] == rule.most_refused:
+        due = t + 1 >= counts[COUNT.due] and not _goes_on(rule, state, t + 1)
+        if due or counts[COUNT.refused] == rule.most_refused:
             counts[COUNT.event] = FIT
+
+
+@njit
+def _goes_on(rule, state, rounds):
+    """Bring the tolerance up to date, if nothing else is due; return whether that was all.
+
+    Once the buffer is full, events are there to lower the prior, and few of them find it too high.
+    Rounding is not to decide here, but there.
+    """
+    if rounds <= state.ring.rows.shape[0]:
+        return False
+    target = state.alpha[1] * most_alpha(rule.prior, rule.unit, rounds)
+    alpha = 1.001 * state.alpha[0]
+    if state.forgetting[0] == 0.0 and is_to_be_lowered(rule.prior, alpha, target):
+        return False
+    gates.set_tolerance(rule.gate, state.gate, rounds)
+    state.counts[COUNT.due] *= 2
+    return True
 
 
 @njit

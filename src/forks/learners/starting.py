@@ -171,14 +171,16 @@ class Starting(Learner):
         return int(old if weights[young] > CLEARLY * weights[old] else young)
 
     def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
+        """Start more often if what was started of late has earned a weight, else more rarely."""
         counts, places = view.counts, view.places
-        recent = (places.status == LIVE) & (places.born > rounds - 4 * counts[COUNT.period])
-        recent[:LONG] = False
         period = int(counts[COUNT.period])
-        if recent.any():
-            worth = view.experts.weights[NEXT, : self.experts][recent].max() > WORTH
-            period = max(FIRST, period // 2) if worth else min(LONGEST, 2 * period)
-        counts[COUNT.period] = period
+        recent = (places.status == LIVE) & (places.born > rounds - 4 * period)
+        recent[:LONG] = False
+        earned = view.experts.weights[NEXT, : self.experts][recent].max(initial=0.0)
+        if earned > WORTH:
+            counts[COUNT.period] = max(FIRST, period // 2)
+        elif counts[COUNT.starts] > 0:
+            counts[COUNT.period] = min(LONGEST, 2 * period)
 
     def _place(self, view: OverTimeState, first: int) -> int:
         """Return an empty place, or that of the expert of least weight that has had its chance."""

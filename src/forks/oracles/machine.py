@@ -64,7 +64,8 @@ class MachineOracle:
         self.mean, self.spread = 0.0, 1.0
         self.gate = SlopeGate(loss, self.classifies, robust)
         self.due = next_event(0, buffer, early)
-        self.rounds_ever = self.events = 0
+        self.rounds_ever = 0
+        self.events = 0  # fits and lowerings
         # rounds since the beginning
         self.fits: list[int] = []
         self.lowerings: list[int] = []
@@ -123,8 +124,8 @@ class MachineOracle:
     def event(self, choose: bool = False) -> None:
         """Fit, and `choose` alpha by the rows, or lower alpha."""
         rounds = len(self.past)
-        self.events += 1
         if rounds <= self.buffer:
+            self.events += 1
             self.fit(choose or rounds <= CHOOSE_UP_TO)
         elif self.forgetting == 0.0:
             self.lower_alpha(rounds)
@@ -164,4 +165,5 @@ class MachineOracle:
         prior = np.eye(len(self.A))
         self.A, self.w = lower_prior(self.A, self.w, prior, self.alpha - target)
         self.alpha = target
+        self.events += 1
         self.lowerings.append(self.rounds_ever)

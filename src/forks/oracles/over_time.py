@@ -273,9 +273,10 @@ class OverTimeOracle:
             for e, expert in enumerate(self.places)
             if e >= 2 and expert and expert.live and expert.born > rounds - 4 * self.period
         ]
-        if recent:
-            worth = max(recent) > 0.05
-            self.period = max(250, self.period // 2) if worth else min(8000, 2 * self.period)
+        if recent and max(recent) > 0.05:
+            self.period = max(250, self.period // 2)
+        elif self.events:  # something was started, and is gone or has no say
+            self.period = min(8000, 2 * self.period)
 
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last."""

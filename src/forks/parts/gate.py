@@ -17,7 +17,7 @@ rounds.
 import math
 from typing import Annotated, NamedTuple
 
-from forks.engine import Limit, Vector, finite, njit
+from forks.engine import Limit, Vector, either, finite, njit
 from forks.losses import curvature, slope
 
 TOLERANCE, RESIDUAL = 0, 1  # what `levels` holds
@@ -51,6 +51,7 @@ def gate_limits(rule: GateRule, gate: Gate) -> list[Limit]:
     ]
 
 
+@either
 def set_tolerance(rule: GateRule, gate: Gate, rounds: int) -> None:
     """Bring the tolerance up to date, after so many rounds."""
     share = rule.growth * math.log2(rounds / rule.free)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from forks.engine import Matrix
+from forks.engine import Matrix, either
 
 
 class PriorRule(NamedTuple):
@@ -53,11 +53,13 @@ def chosen_alpha(rule: PriorRule, gram: Matrix, targets: Matrix, classifies: boo
     return float(best**share * rule.usual ** (1.0 - share))
 
 
+@either
 def most_alpha(rule: PriorRule, unit: float, rounds: int) -> float:
     """Return the largest alpha after so many rounds."""
     return unit * rule.rounds / rounds
 
 
+@either
 def is_to_be_lowered(rule: PriorRule, alpha: float, target: float) -> bool:
     """Return whether `target` is so much smaller that lowering alpha is worth its cost."""
     return rule.step * target <= alpha
