@@ -55,7 +55,7 @@ def apart(function: Function) -> Function:
 
 def either(function: Function) -> Function:
     """Leave a formula to Python as it is written; compiled code that calls it compiles it."""
-    return numba.extending.register_jitable(**OPTIONS, **INNER)(function)  # type: ignore[no-any-return]
+    return numba.extending.register_jitable(**OPTIONS, **INNER)(function)
 
 
 def _inner(function: Function, options: dict[str, Any]) -> Function:

@@ -200,7 +200,8 @@ class Adaptive(Machine):
     def _fit(self, state: Any, n: int, choose: bool) -> tuple[MappedRows, Matrix]:
         rows, y = super()._fit(state, n, choose)
         if self._rule.follow:
-            followers.start_follower(state.follower, rows.K, rows.F[:, rows.K.shape[1] :], y)
+            K, rest = rows.K[:, rows.chosen], rows.F[:, len(rows.chosen) :]
+            followers.start_follower(state.follower, K, rest, y)
         return rows, y
 
 

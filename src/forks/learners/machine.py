@@ -45,7 +45,6 @@ from forks.engine.checks import one_of, whole
 from forks.engine.outputs import NEW
 from forks.kernels import Gaussian, Kernel
 from forks.learners.machine_round import COUNT, MachineRule, MachineState, MachineWork
-from forks.linalg import spd
 from forks.linalg.packed_inverse import set_root
 from forks.losses import Loss, SquaredHinge, curvature, slope
 from forks.parts import gate as gates
@@ -349,7 +348,7 @@ class Machine(Learner):
             state.gate.levels[RESIDUAL] = 0.0
             counts[COUNT.begun] = n
         y = targets.standardise(state.targets, y)
-        gram = spd.squares(rows.F)
+        gram = rows.gram()
         if choose:
             last = slice(max(0, n - PRIOR.choose_up_to), n)
             chosen = prior.chosen_alpha(PRIOR, gram[last, last], y[last], rule.classifies)

@@ -20,8 +20,8 @@ They are weighed by `parts.experts`. A new one is started on the relevance of fe
 `pace` of the rows that it was given, from the ring, until it has caught up with the others, and
 only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed.
 
-**New starts cost time, and are rarer where they are in vain.** The next one is due after 500 rounds
-at first. If nothing that was started of late has earned a weight above `WORTH`, that is doubled, up
+**New starts cost time, and are rarer where they are in vain.** The first one is due after 750
+rounds, the next 500 rounds later. If nothing that was started of late has earned a weight above `WORTH`, that is doubled, up
 to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets it to 250. `starting` has
 these rules, `mixture` the compiled round, and `apart` what becomes of it in forks.
 
@@ -198,7 +198,7 @@ class OverTime(Apart):
         self._put(view, 0, self._new(view, 0))
         view.places.status[0] = LIVE
         counts, weights = view.counts, view.experts.weights
-        counts[COUNT.due] = counts[COUNT.period] = 2 * FIRST
+        counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, 3 * FIRST  # no event comes with it
         counts[COUNT.challenge] = 4 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.8, 0.2) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
@@ -334,7 +334,7 @@ class OverTime(Apart):
         if isinstance(learner, Machine):
             relevance = learner.view(self.memory_of(view, leader)).map.relevance
         trial = relevances.tried(RELEVANCE, sample, relevance)
-        slopes = trial.relevance**2 * trial.slopes
+        slopes = relevance**2 * relevances.mean_squared_slopes(RELEVANCE, trial.f)
         return slopes / (slopes.sum() or 1.0)
 
     def mean_row(self, memory: Memory) -> Vector | None:

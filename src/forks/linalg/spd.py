@@ -11,8 +11,6 @@ from scipy.linalg import blas, lapack
 
 from forks.engine import Matrix, Vector
 
-_SMALL = 80  # up to here LAPACK inverts a triangle well
-
 
 def factorise(A: Matrix) -> Matrix:
     """Overwrite A with its Cholesky factor; LinAlgError if it is not positive definite."""
@@ -28,13 +26,15 @@ def factorise_sum(alpha: float, F: Matrix, h: Vector) -> Matrix:
     Where rounding leaves the sum indefinite, its factor is that of a QR decomposition, which does
     not form it; `LinAlgError` if numbers overflow.
     """
-    G = np.sqrt(h)[:, None] * F
-    A = np.diag(np.full(F.shape[1], alpha))
-    A = blas.dsyrk(1.0, G.T, 1.0, A, overwrite_c=1).T
+    alike = len(h) > 0 and bool(np.all(h == h[0]))
+    G = F if alike else np.sqrt(h)[:, None] * F
+    A = np.zeros((F.shape[1], F.shape[1]), order="F")
+    np.fill_diagonal(A, alpha)
+    A = blas.dsyrk(h[0] if alike else 1.0, G.T, 1.0, A, overwrite_c=1).T
     try:
         return factorise(A)
     except np.linalg.LinAlgError:
-        stacked = np.vstack([G, np.sqrt(alpha) * np.eye(F.shape[1])])
+        stacked = np.vstack([np.sqrt(h)[:, None] * F, np.sqrt(alpha) * np.eye(F.shape[1])])
         if not np.isfinite(stacked).all():
             raise
         (factor,) = linalg.qr(stacked, mode="r", check_finite=False)
@@ -51,11 +51,6 @@ def solve(L: Matrix, B: Matrix) -> Matrix:
     return np.asarray(solution)
 
 
-def solve_lower(L: Matrix, B: Matrix) -> Matrix:
-    """Return L^-1 B."""
-    return np.asarray(blas.dtrsm(1.0, L.T, B.T, side=1).T)
-
-
 def solve_upper(L: Matrix, B: Matrix) -> Matrix:
     """Return L'^-1 B."""
     return np.asarray(blas.dtrsm(1.0, L.T, B))
@@ -66,36 +61,11 @@ def times_lower(B: Matrix, L: Matrix) -> Matrix:
     return np.asarray(blas.dtrmm(1.0, L.T, B.T).T)
 
 
-def lower_times(L: Matrix, B: Matrix) -> Matrix:
-    """Return L B."""
-    return np.asarray(blas.dtrmm(1.0, L.T, B.T, side=1).T)
-
-
 def squares(V: Matrix) -> Matrix:
     """Return V V'."""
     return np.asarray(blas.dsyrk(1.0, V.T, trans=1).T)
 
 
-def subtract_squares(A: Matrix, V: Matrix) -> Matrix:
-    """Overwrite A with A - V V'."""
-    return np.asarray(blas.dsyrk(-1.0, V.T, 1.0, A.T, trans=1, overwrite_c=1).T)
-
-
-def invert_lower(L: Matrix) -> Matrix:
-    """Return L^-1."""
-    return _inverted(L.T).T
-
-
-def _inverted(U: Matrix) -> Matrix:
-    """Return the inverse of an upper triangle, in halves: LAPACK takes twice as long."""
-    n = len(U)
-    if n <= _SMALL:
-        inverse, _ = lapack.dtrtri(U, lower=0)
-        return np.asarray(inverse)
-    half = n // 2
-    first, last = _inverted(U[:half, :half]), _inverted(U[half:, half:])
-    inverse = np.zeros((n, n), order="F")
-    inverse[:half, :half], inverse[half:, half:] = first, last
-    across = blas.dtrmm(-1.0, first, U[:half, half:])
-    inverse[:half, half:] = blas.dtrmm(1.0, last, across, side=1, overwrite_b=1)
-    return inverse
+def add_squares(A: Matrix, V: Matrix) -> Matrix:
+    """Overwrite A with A + V V'."""
+    return np.asarray(blas.dsyrk(1.0, V.T, 1.0, A.T, trans=1, overwrite_c=1).T)

@@ -92,7 +92,7 @@ class OverTimeOracle:
         self.watch = PageWatch(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
         self.past: list[tuple[Vector, Vector, float]] = []
         self.heaviest = 0.0
-        self.due = self.period = 500
+        self.due, self.period = 750, 500
         self.challenge = 1000
         self.events: list[tuple[int, str, int]] = []  # round, kind, place
 

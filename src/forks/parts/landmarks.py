@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from forks.engine import (
     Counter,
@@ -76,9 +76,17 @@ class LandmarkMap(NamedTuple):
 class MappedRows(NamedTuple):
     """Rows that a map was fitted to."""
 
-    K: Matrix  # (n, m)  kernel values
-    F: Matrix  # (n, W)  whitened features: K L'^-1, the linear part and the bias
+    K: Matrix  # (n, n)  kernel values
+    chosen: Counter  # which of the rows are landmarks
+    F: Matrix  # (n, W)  whitened features: K_nm L'^-1, the linear part and the bias
     L: Matrix  # (m, m)  Cholesky factor of K_mm
+
+    def gram(self) -> Matrix:
+        """Return F F', by its lower triangle: K and the rest, if every row is a landmark."""
+        n, m = len(self.K), len(self.chosen)
+        if m < n:
+            return spd.squares(self.F)
+        return spd.add_squares(self.K.copy(), self.F[:, m:])
 
 
 def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
@@ -119,16 +127,17 @@ def fit_map(
     map.sizes[SHIFTED] = int(np.any(scale.centre != 0.0))
     map.factor[0] = divisor / math.sqrt(X.shape[1])
     Z /= divisor
-    Phi, L, K, finite = _choose_landmarks(map, kernel, Z)
+    K, finite = _kernel_matrix(map, kernel, Z)
+    Phi, L, chosen = independent_rows(K)
+    store_points(Z[chosen], map.points)
+    map.sizes[LANDMARKS] = len(chosen)
     F = np.hstack([Phi, map.factor[0] * Z[:, : map.sizes[LINEAR]], np.ones((len(Z), 1))])
     map.sizes[WIDTH] = F.shape[1] - 1
-    return MappedRows(K, F, L), finite
+    return MappedRows(K, chosen, F, L), finite
 
 
-def _choose_landmarks(
-    map: LandmarkMap, kernel: Kernel, Z: Matrix
-) -> tuple[Matrix, Matrix, Matrix, bool]:
-    """Choose landmarks among rows; return Phi = K_nm L'^-1, L, K_nm, and whether K was finite."""
+def _kernel_matrix(map: LandmarkMap, kernel: Kernel, Z: Matrix) -> tuple[Matrix, bool]:
+    """Return the kernel values of rows, 0 where they are not finite, and whether all were."""
     store_points(Z, map.points)
     K = np.array(kernel_block(kernel, Z, map.points, len(Z)))
     finite = bool(np.isfinite(K).all())
@@ -136,10 +145,7 @@ def _choose_landmarks(
         beyond = ~np.isfinite(np.diagonal(K))
         K[beyond], K[:, beyond] = 0.0, 0.0
         K[~np.isfinite(K)] = 0.0  # of a kernel that is not positive definite
-    Phi, L, chosen = independent_rows(K)
-    store_points(Z[chosen], map.points)
-    map.sizes[LANDMARKS] = len(chosen)
-    return Phi, L, K[:, chosen], finite
+    return K, finite
 
 
 def independent_rows(K: Matrix) -> tuple[Matrix, Matrix, Counter]:
@@ -192,7 +198,7 @@ def _median_distance(Z: Matrix) -> float:
 
 def median_of_squares(squares: Matrix) -> float:
     """Return the median of the squared distances between rows; the mean if most rows are alike."""
-    pairs = squares[np.tri(len(squares), k=-1, dtype=bool)]
+    pairs = squareform(squares, checks=False)
     return float(np.median(pairs)) or float(pairs.mean()) or 1.0
 
 

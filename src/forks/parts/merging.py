@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks.engine import Counter, Matrix, Vector
-from forks.linalg import spd
+from forks.linalg import spd, triangles
 from forks.linalg.packed_inverse import root
 from forks.losses import curvature
 from forks.parts.newton import Newton, set_solution
@@ -66,7 +66,7 @@ def _whitened(newton: Newton, width: int, L: Matrix) -> tuple[Matrix, Matrix]:
     if m > 0:
         R[:, :m] = spd.times_lower(R[:, :m], L)
         w[:m] = L.T @ w[:m]
-    return w, spd.invert_lower(R)
+    return w, triangles.invert(R)
 
 
 class Shares(NamedTuple):

@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from forks.engine import Matrix, finite, njit
-from forks.linalg import spd
+from forks.linalg import spd, triangles
 from forks.linalg.packed_inverse import PackedInverse, add, root, set_root
 from forks.linalg.vectors import add_multiple
 
@@ -73,8 +73,8 @@ def set_solution(newton: Newton, w: Matrix, B: Matrix, L: Matrix) -> None:
     newton.theta[:, :width] = w.T
     if m > 0:
         newton.theta[:, :m] = spd.solve_upper(L, w[:m]).T
-        B[:m, :m] = spd.lower_times(L, B[:m, :m])
-    set_root(newton.P, spd.invert_lower(B))
+        B[:m, :m] = triangles.times(L, B[:m, :m])
+    set_root(newton.P, triangles.invert(B))
 
 
 def lower_prior(newton: Newton, width: int, L: Matrix, delta: float) -> None:
@@ -88,10 +88,11 @@ def lower_prior(newton: Newton, width: int, L: Matrix, delta: float) -> None:
     R, theta = root(newton.P, width), newton.theta[:, :width]
     V, drawn = R.copy(), theta.copy()  # drawn = Lambda theta
     if m > 0:
-        V[:, :m] = spd.times_lower(R[:, :m], L)
+        V[:m, :m] = triangles.times(R[:m, :m], L)
+        V[m:, :m] = spd.times_lower(R[m:, :m], L)
         drawn[:, :m] = (theta[:, :m] @ L) @ L.T
     V *= math.sqrt(delta)
-    R = spd.solve_lower(spd.factorise(spd.subtract_squares(np.eye(width), V)), R)
+    R = triangles.solve(spd.factorise(triangles.subtract_squares(np.eye(width), V)), R)
     theta += delta * (drawn @ R.T) @ R
     set_root(newton.P, R)
 

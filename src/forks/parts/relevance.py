@@ -32,6 +32,7 @@ import numpy as np
 from forks.engine import Matrix, Vector
 from forks.features.scaling import apply_scale, fit_scale
 from forks.linalg import spd
+from forks.parts.landmarks import median_of_squares
 
 _ROUNDING = 1e-10  # in each row's part of a sum
 
@@ -53,9 +54,20 @@ class Sample(NamedTuple):
     Z: Matrix  # (n, d)  scaled
     y: Matrix  # (n, n_outputs)  of mean 0 in regression
     weights: Vector
-    held: np.ndarray  # (n,)  is the row kept for judging?
-    landmarks: np.ndarray  # numbers of the rows that are landmarks
+    trained: np.ndarray  # numbers of the rows to fit,
+    held: np.ndarray  # of those kept for judging,
+    landmarks: np.ndarray  # and of those that are landmarks
     classifies: bool
+
+
+class Expansion(NamedTuple):
+    """A fitted score f, as a function of features u = Z."""
+
+    Z: Matrix  # (n, d)  rows
+    L: Matrix  # (m, d)  landmarks
+    K: Matrix  # (n, m)  kernel values
+    factor: float  # of the linear part, 0 without one
+    theta: Matrix  # weights of landmarks, of features if there is a linear part, and the bias
 
 
 class Trial(NamedTuple):
@@ -64,7 +76,7 @@ class Trial(NamedTuple):
     loss: float
     losses: Vector  # of each row held back
     relevance: Vector
-    slopes: Vector  # mean squared ones along the features times their relevance
+    f: Expansion
 
 
 def sample_of(X: Matrix, y: Matrix, weights: Vector, m: int, classifies: bool) -> Sample:
@@ -76,53 +88,59 @@ def sample_of(X: Matrix, y: Matrix, weights: Vector, m: int, classifies: bool) -
     if not classifies:
         y = y - y[trained].mean(axis=0)
         y = y / (np.abs(y).max() or 1.0)
-    return Sample(Z, y.astype(np.float64), weights.astype(np.float64), held, trained[spread],
-                  classifies)  # fmt: skip
+    return Sample(Z, y.astype(np.float64), weights.astype(np.float64), trained,
+                  np.flatnonzero(held), trained[spread], classifies)  # fmt: skip
 
 
 def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
-    """Fit a machine with this relevance; return its loss on the rows held back, and its slopes."""
-    Z, y, weights, held, chosen, _ = sample
+    """Fit a machine with this relevance; return its loss on the rows held back."""
+    Z, y, weights, trained, held, chosen, _ = sample
     n, d = Z.shape
     m = len(chosen)
     Z = Z * relevance.astype(np.float64)
-    width = _median_distance(Z[chosen])
+    width = math.sqrt(median_of_squares(_squared_distances(Z[chosen], Z[chosen])))
     Z /= width
     L = Z[chosen]
-    K = np.exp(-0.5 * _squared_distances(Z, L))
-    factor = width / math.sqrt(d)
-    linear = factor * Z if d <= rule.widest else Z[:, :0]
-    F = np.hstack([K, linear, np.ones((n, 1), np.float64)])
-    train = ~held
-    weighted = weights[train, None] * F[train]
-    gram = (weighted.T @ F[train]).astype(np.float64)
-    moment = (weighted.T @ y[train]).astype(np.float64)
+    linear = d if d <= rule.widest else 0
+    factor = width / math.sqrt(d) if linear else 0.0
+    F = np.ones((n, m + linear + 1))
+    K = np.exp(-0.5 * _squared_distances(Z, L), out=F[:, :m])
+    F[:, m:-1] = factor * Z[:, :linear]
+    root = np.sqrt(weights[trained, None])
+    T = root * F[trained]
+    gram, moment = spd.squares(T.T), T.T @ (root * y[trained])
     prior = np.eye(len(gram))
     prior[:m, :m] = K[chosen]
     gram[np.diag_indices_from(gram)] += _ROUNDING * n
-    loss, losses, theta = math.inf, np.zeros(int(held.sum())), np.zeros_like(moment)
+    loss, losses, theta = math.inf, np.zeros(len(held)), np.zeros_like(moment)
+    F = F[held]
     for alpha in rule.alphas:
         try:
             solution = spd.solve(spd.factorise(gram + alpha * prior), moment)
         except np.linalg.LinAlgError:
             continue
-        errors = _losses(sample, F[held] @ solution)
+        errors = _losses(sample, F @ solution)
         if errors.mean() < loss:
             loss, losses, theta = float(errors.mean()), errors, solution
-    rows = slice(max(0, n - rule.steepest), n)
-    slopes = np.zeros(d)
-    for weights_of_output in theta.T.astype(np.float64):
-        A = K[rows] * weights_of_output[:m]
-        slope = A @ L - A.sum(axis=1)[:, None] * Z[rows]
-        if linear.shape[1] > 0:
-            slope += factor * weights_of_output[m:-1]
-        slopes += np.mean(slope.astype(np.float64) ** 2, axis=0)
-    return Trial(loss, losses, relevance, slopes)
+    return Trial(loss, losses, relevance, Expansion(Z, L, K, factor, theta))
+
+
+def mean_squared_slopes(rule: RelevanceRule, f: Expansion) -> Vector:
+    """Return the mean squared slopes of a score along the features of its last rows."""
+    Z, K = f.Z[-rule.steepest :], f.K[-rule.steepest :]
+    m, slopes = len(f.L), np.zeros(Z.shape[1])
+    for weights in f.theta.T:
+        A = K * weights[:m]
+        slope = A @ f.L - A.sum(axis=1)[:, None] * Z
+        if f.factor > 0.0:
+            slope += f.factor * weights[m:-1]
+        slopes += np.mean(slope**2, axis=0)
+    return slopes
 
 
 def quadratic_slopes(sample: Sample) -> Vector:
     """Return the mean squared slopes of the quadratic function, 0 where chance explains them."""
-    train = ~sample.held
+    train = sample.trained
     Z, y = sample.Z[train], sample.y[train] * sample.weights[train, None]
     n = len(Z)
     slopes = np.zeros(Z.shape[1])
@@ -160,8 +178,8 @@ def search(rule: RelevanceRule, sample: Sample, candidates: list[Vector], rounds
     trials = [tried(rule, sample, relevance) for relevance in [none, *candidates]]
     trial = min(trials, key=lambda trial: trial.loss)
     for _ in range(rounds):
-        relevance = next_relevance(rule, trial.relevance, trial.slopes, n)
-        trial = tried(rule, sample, relevance)
+        slopes = mean_squared_slopes(rule, trial.f)
+        trial = tried(rule, sample, next_relevance(rule, trial.relevance, slopes, n))
         trials.append(trial)
     return winner(rule, trials)
 
@@ -184,9 +202,3 @@ def _squared_distances(Z: Matrix, L: Matrix) -> Matrix:
     squares = np.einsum("ij,ij->i", Z, Z)[:, None] + np.einsum("ij,ij->i", L, L)
     squares -= 2.0 * (Z @ L.T)
     return np.maximum(squares, 0.0, out=squares)
-
-
-def _median_distance(L: Matrix) -> float:
-    squares = _squared_distances(L, L)
-    pairs = squares[np.tri(len(L), k=-1, dtype=bool)]
-    return math.sqrt(float(np.median(pairs)) or float(pairs.mean()) or 1.0)

@@ -76,7 +76,7 @@ def fit_shared_map(memory: Memory, X: Matrix, landmarks: int) -> Memory:
     X = np.where(known, X, view.fill)
     chosen = X[np.linspace(0, len(X) - 1, min(len(X), landmarks)).astype(int)]
     rows, _ = fit_map(view.map, KERNEL, chosen, np.ones(len(chosen)), True, True)
-    F, m = rows.F[:, :-1], rows.K.shape[1]
+    F, m = rows.F[:, :-1], len(rows.chosen)
     values, vectors = np.linalg.eigh(F.T @ F)
     rank = min(len(view.directions), int(np.sum(values > 1e-9 * values[-1])))
     V = vectors[:, ::-1][:, :rank].copy()
