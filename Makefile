@@ -18,7 +18,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve-demo serve-picture test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
+.PHONY: help install demo serve-demo serve-picture load test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -38,6 +38,10 @@ demo: $(STAMP)  ## learn a drifting stream live and draw the mistake rate
 
 serve-demo: $(STAMP)  ## serve a model that learns a drifting stream, with a live page
 	$(BIN)/forks demo --serve
+
+load: $(STAMP)  ## load a service beside a home-made one for half an hour (needs wrk)
+	$(PIP) fastapi uvicorn river
+	$(BIN)/python tests/serve/load.py
 
 test: $(STAMP)  ## run the tests, without the long proofs
 	$(BIN)/$(TESTS)

@@ -247,7 +247,18 @@ def test_nothing_ends_non_finite(method, kind):
     assert np.isfinite(engine.predict(stream(50, seed=1)[0])).all()
 
 
-@METHODS
+# Another kernel is another compilation: one method of each kind is enough for every day.
+EVERY_DAY = ("Adaptive", "FORKS", "NOGD", "Projectron++", "FOGD")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(method, marks=[] if method.name in EVERY_DAY else pytest.mark.slow)
+        for method in CATALOGUE
+    ],
+    ids=lambda method: method.name,
+)
 def test_a_polynomial_of_huge_rows_stays_finite(method):
     setting = SETTING._replace(kernel=Polynomial(degree=3))
     if not method.any_kernel:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from forks.engine import Learner, Matrix, Vector
 from forks.engine.checks import whole
@@ -17,12 +17,10 @@ from forks.estimators.first_rows import Beginner, Configured
 from forks.estimators.forking import Forking
 from forks.estimators.gaps import GapFiller, Gaps
 from forks.estimators.inputs import (
-    FORM,
+    checked_examples,
     checked_rows,
     checked_weights,
-    finite_or_missing,
     is_empty,
-    known_targets,
     part_of,
 )
 from forks.estimators.insight import Insight
@@ -220,12 +218,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, first: bool
     ) -> tuple[Any, Any, Vector | None]:
         numeric = self._task == "regression"  # of one target, or of several
-        kind = {"y_numeric": numeric, "multi_output": numeric and np.asarray(y).ndim == 2}
-        X, y = validate_data(self, X, known_targets(y, numeric), reset=first, **kind, **FORM)
+        X, y = checked_examples(self, X, y, numeric, first)
         weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
         if first and weights is not None and not weights.any():
             raise ValueError("sample_weight: all weights are zero")
-        return finite_or_missing(self, X), y, weights
+        return X, y, weights
 
     def _prepare(self, X: Any, y: Any, weights: Vector | None, classes: Any, first: bool) -> None:
         """Check labels, and begin if these are the first."""

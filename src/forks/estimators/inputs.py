@@ -28,7 +28,43 @@ def is_empty(part: Any) -> bool:
 
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Check rows for an estimator that has learned some already."""
-    return finite_or_missing(estimator, validate_data(estimator, X, reset=False, **FORM))
+    if not is_plain(estimator, X):
+        X = validate_data(estimator, X, reset=False, **FORM)
+    return finite_or_missing(estimator, X)
+
+
+def is_plain(estimator: Any, X: Any) -> bool:
+    """Return whether rows are what `validate_data` would return, given an estimator with some.
+
+    It takes longer than a thousand rows take to be learned.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[1] == estimator.n_features_in_
+        and X.shape[0] > 0
+        and X.flags.c_contiguous
+        and X.flags.writeable
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def checked_examples(estimator: Any, X: Any, y: Any, numeric: bool, first: bool) -> tuple[Any, Any]:
+    """Check rows and their labels, or targets if they are `numeric`."""
+    if first or not (is_plain(estimator, X) and _are_plain(y, X.shape[0], numeric)):
+        several = numeric and np.asarray(y).ndim == 2
+        kind = {"y_numeric": numeric, "multi_output": several}
+        X, y = validate_data(estimator, X, known_targets(y, numeric), reset=first, **kind, **FORM)
+    return finite_or_missing(estimator, X), y
+
+
+def _are_plain(y: Any, n: int, numeric: bool) -> bool:
+    if type(y) is not np.ndarray or y.shape != (n,):
+        return False
+    if y.dtype.kind == "f":
+        return bool(np.isfinite(y).all())
+    return y.dtype.kind in "iu" if numeric else y.dtype.kind in "biuU"
 
 
 def checked_weights(sample_weight: Any, n_rows: int) -> Vector:

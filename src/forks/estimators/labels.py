@@ -147,6 +147,8 @@ _ALIKE = {"b": "b", "i": "iuf", "u": "iuf", "f": "iuf", "U": "U", "S": "S", "O":
 
 def check_labels(y: Any) -> None:
     """Raise an error if labels are no classes, or one is missing."""
+    if y.ndim == 1 and y.dtype.kind in "biuUS":  # scikit-learn would take longer than learning
+        return
     if y.dtype.kind == "O":
         for row, label in enumerate(y.tolist()):
             if label is None or label != label:

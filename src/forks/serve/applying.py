@@ -40,6 +40,23 @@ class _Piece(NamedTuple):
     message: str | None = None  # its name
 
 
+class _Pieces(list[_Piece]):
+    """Pieces that wait to be learned, and how many rows they have."""
+
+    rows = 0
+
+    def append(self, piece: _Piece) -> None:
+        self.rows += len(piece.batch)
+        super().append(piece)
+
+    def taken(self) -> list[_Piece]:
+        """Return all of them, and be empty."""
+        taken = list(self)
+        self.clear()
+        self.rows = 0
+        return taken
+
+
 @dataclass
 class Applier:
     """Does operations to a model and to the rows that wait for labels.
@@ -61,7 +78,7 @@ class Applier:
     def apply(self, operations: list[tuple[int, Operation]]) -> list[Outcome]:
         """Do operations, with the numbers of their records."""
         outcomes: list[Outcome] = []
-        pieces: list[_Piece] = []
+        pieces = _Pieces()
         with self.pending:
             for number, operation in operations:
                 outcomes.append(Outcome())
@@ -73,7 +90,7 @@ class Applier:
                     self._receive(operation.content, pieces, outcomes)
                 else:
                     self._feedback(number, operation, pieces, outcomes)
-                if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
+                if pieces.rows >= _TOGETHER:
                     self._flush(pieces, outcomes)
             self._flush(pieces, outcomes)
         return outcomes
@@ -84,16 +101,16 @@ class Applier:
             row = asked.batch.part(i, i + 1).columns
             self.pending.ask(number, id, _pack(row), operation.time, operation.rounds)
 
-    def _receive(self, content: Messages, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+    def _receive(self, content: Messages, pieces: _Pieces, outcomes: list[Outcome]) -> None:
         """Take messages that are new, to be learned; `outcomes` ends with that of all of them."""
         place = len(outcomes) - 1
         for name, batch in self.streams.batches(content):
             pieces.append(_Piece(place, batch, message=name))
-            if sum(len(piece.batch) for piece in pieces) >= _TOGETHER:
+            if pieces.rows >= _TOGETHER:
                 self._flush(pieces, outcomes)
 
     def _feedback(
-        self, number: int, operation: Operation, pieces: list[_Piece], outcomes: list[Outcome]
+        self, number: int, operation: Operation, pieces: _Pieces, outcomes: list[Outcome]
     ) -> None:
         """Take the rows that waited for labels, to be learned; `outcomes` ends with its own."""
         place = len(outcomes) - 1
@@ -117,7 +134,7 @@ class Applier:
             pieces.append(_Piece(place, batch, id))
             self._count_delay(operation.rounds - waited.rounds, pieces, outcomes)
 
-    def _count_delay(self, delay: int, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+    def _count_delay(self, delay: int, pieces: _Pieces, outcomes: list[Outcome]) -> None:
         self.delay, self.delayed = self.delay + max(0, delay), self.delayed + 1
         if self.delayed < _DELAYS:
             return
@@ -127,9 +144,9 @@ class Applier:
             self.model.estimator.expect_delay(mean)
             self.expected = mean
 
-    def _flush(self, pieces: list[_Piece], outcomes: list[Outcome]) -> None:
+    def _flush(self, pieces: _Pieces, outcomes: list[Outcome]) -> None:
         """Learn what has been gathered; if that is refused, each piece by itself."""
-        todo, pieces[:] = list(pieces), []
+        todo = pieces.taken()
         if len(todo) > 1 and self._learn_together(todo, outcomes):
             return
         for piece in todo:

@@ -42,6 +42,8 @@ class LabelKind(StrEnum):
 def kind_of_labels(labels: list[Any], known: LabelKind | None = None) -> LabelKind:
     """Return the kind of all labels, that of the first one unless one is known; else an error."""
     kind = known
+    if {*map(type, labels)} == {str} and kind in (None, LabelKind.TEXT):
+        return LabelKind.TEXT
     for i, label in enumerate(labels):
         this = _kind_of(label)
         if this is None:

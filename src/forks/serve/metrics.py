@@ -31,13 +31,18 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self.n_requests = 0
         self.last_seconds: list[float] = []  # of the latest requests, for the page
 
     def count(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self.requests.labels(endpoint, status).inc()
-        self.seconds.labels(endpoint).observe(seconds)
+        if (endpoint, status) not in self._known:  # labels are looked up under a lock
+            counter, times = self.requests.labels(endpoint, status), self.seconds.labels(endpoint)
+            self._known[endpoint, status] = counter, times
+        counter, times = self._known[endpoint, status]
+        counter.inc()
+        times.observe(seconds)
         self.n_requests += 1
         self.last_seconds.append(seconds)
         if len(self.last_seconds) > 2_000:

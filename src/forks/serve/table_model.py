@@ -26,7 +26,7 @@ from forks.serve.tables import Batch
 FIRST = 100  # rows that columns and task are found from
 _MOST_FIRST = 10_000  # if all labels are alike
 _MEASURES = "measures."
-_SLICE = 64  # rows that are learned before others have a turn
+_SLICE = 256  # rows that are learned before others have a turn
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class Answers(NamedTuple):
             return cls(labels, None, classes)
         shares: list[list[float]] = []
         for part in parts:
+            if part.classes == classes:
+                shares += part.probabilities or []
+                continue
             known = {label: i for i, label in enumerate(part.classes or [])}
             places = [known.get(label, -1) for label in classes]
             for row in part.probabilities or []:

@@ -29,6 +29,8 @@ class Batch(NamedTuple):
         cls, rows: list[dict[str, Any]], labels: list[Any], weights: list[float] | None
     ) -> "Batch":
         """Make it of rows; a cell that a row does not have is missing."""
+        if len(rows) == 1:
+            return cls({name: [cell] for name, cell in rows[0].items()}, labels, weights, 1)
         names = dict.fromkeys(rows[0]) if rows else {}
         if any(row.keys() != names.keys() for row in rows):
             names = dict.fromkeys(name for row in rows for name in row)

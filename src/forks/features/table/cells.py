@@ -78,6 +78,9 @@ def number_of(cell: Any) -> float:
     raise ValueError
 
 
+_PLAIN = {float, int, bool, type(None)}  # types of cells that NumPy reads as we do
+
+
 class Memo(Generic[Answer]):
     """A function of single cells, whose answers are kept: most cells repeat earlier ones."""
 
@@ -125,12 +128,13 @@ def floats_of(column: str, cells: np.ndarray) -> Vector:
 
 
 def _all_floats(cells: np.ndarray) -> Vector | None:
-    """Return cells as numbers in one step; None if not all are numbers."""
-    if cells.dtype.kind not in "biufUS":
+    """Return cells as numbers in one step; None if not all are numbers, or None."""
+    kind = cells.dtype.kind
+    if kind not in "biufUSO" or (kind == "O" and not set(map(type, cells.tolist())) <= _PLAIN):
         return None
     try:
         return cells.astype(np.float64)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
