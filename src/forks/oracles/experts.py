@@ -9,7 +9,8 @@ import numpy as np
 from forks.oracles.kernels import Vector
 
 DOUBT = 0.02  # least likelihood that counts
-FARTHEST = 16.0  # squared error, in units of the mean one
+FARTHEST = 16.0  # squared error, in units of the mean one, up to which it is judged
+LARGEST = 150.0  # and up to which it counts in the mean
 
 
 def bayes_share(weights: Vector, likelihoods: Vector, share: float, power: float = 1.0) -> Vector:
@@ -56,5 +57,5 @@ class MeanSquare:
     def observe(self, error: float) -> None:
         self.counted = min(self.counted + 1, 1000)
         if self.counted > 100:
-            error = min(error, FARTHEST * self.value)
+            error = min(error, LARGEST * self.value)
         self.value += (error - self.value) / self.counted

@@ -35,7 +35,7 @@ class SlopeGate:
             largest = 2.0 * (1.0 - self.tolerance) * usual
         else:
             usual = float(np.sqrt(self.mean_square))
-            largest = 4.0 * usual if self.rounds + 1 > 100 else np.inf
+            largest = 4.0 * usual if self.rounds + 1 > 100 and usual > 0.0 else np.inf
         return self.tolerance * usual, largest if self.robust else np.inf
 
     def admit(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:

@@ -53,7 +53,8 @@ class ExpertsRule(NamedTuple):
     sure: float = 0.005  # probabilities of the last label stay so far from 0 and 1
     rate: float = 0.5
     doubt: float = 0.02  # least likelihood that counts: labels may be wrong
-    farthest: float = 16.0
+    farthest: float = 16.0  # squared error, in units of the mean one, up to which it is judged
+    largest: float = 150.0  # and up to which it counts in the mean: rare large errors are its own
     memory: float = 1000.0  # rounds, of the mean squared error
 
 
@@ -195,5 +196,5 @@ def weigh(rule, experts, p, y, weight, error):
         levels[COUNTED] = min(levels[COUNTED] + 1.0, rule.memory)
         held = error
         if levels[COUNTED] > 100.0:
-            held = min(error, rule.farthest * levels[VARIANCE])
+            held = min(error, rule.largest * levels[VARIANCE])
         levels[VARIANCE] += (held - levels[VARIANCE]) / levels[COUNTED]

@@ -11,7 +11,7 @@ With several outputs, which share the curvature, a round that one slope lets in 
 
 In regression the reference is the root mean square of the slopes, over all rounds since the last
 fit, later over some `memory` rounds; slopes above `outlier` of it are clipped, after `settle`
-rounds.
+rounds, unless it is 0.
 """
 
 import math
@@ -70,7 +70,7 @@ def slope_bounds(rule, gate, counted):
     if rule.robust:
         if rule.classifies:
             largest = 2.0 * (1.0 - tolerance) * reference
-        elif counted > rule.settle:
+        elif counted > rule.settle and reference > 0.0:
             largest = rule.outlier * reference
     return tolerance * reference, largest
 
