@@ -21,7 +21,10 @@ def checked_keys(keys: Any) -> list[Any]:
         given = [
             key if type(key) in (str, int) else _plain(row, key) for row, key in enumerate(given)
         ]
-    _check_sizes(given)
+    for row, key in enumerate(given):  # about 100 ns a key
+        fault = key_fault(key)
+        if fault is not None:
+            raise ValueError(f"keys[{row}] {fault}")
     return given
 
 
@@ -37,27 +40,27 @@ def _listed(keys: Any) -> list[Any]:
 
 
 def _plain(row: int, key: Any) -> Any:
-    """Return a key of NumPy as Python's; raise an error for what is no key."""
+    """Return a key of NumPy as Python's; raise an error for one that is missing."""
     if isinstance(key, np.str_):
         return str(key)
     if isinstance(key, np.integer):
         return int(key)
     if is_missing(key):
         raise ValueError(f"keys[{row}] is missing ({key!r}): every row needs a key")
-    raise ValueError(
-        f"keys[{row}] is {key!r:.80}, of type {type(key).__name__}: keys are strings or integers"
-    )
+    return key
 
 
-def _check_sizes(keys: list[Any]) -> None:
-    for row, key in enumerate(keys):  # about 50 ns a key
-        if type(key) is str:
-            if not key:
-                raise ValueError(f"keys[{row}] is an empty string: every row needs a key")
-            if len(key) > LONGEST:
-                raise ValueError(
-                    f"keys[{row}] has {len(key):,} characters ({key[:_SHOWN]!r}...), "
-                    f"and at most {LONGEST:,} are allowed"
-                )
-        elif not -_LARGEST <= key < _LARGEST:
-            raise ValueError(f"keys[{row}] is an integer of more than 64 bits")
+def key_fault(key: Any) -> str | None:
+    """Return what is wrong with a key, after "the key"; None if nothing is."""
+    if type(key) is str:
+        if not key:
+            return "is an empty string: every row needs a key"
+        if len(key) > LONGEST:
+            return (
+                f"has {len(key):,} characters ({key[:_SHOWN]!r}...), and at most {LONGEST:,} are "
+                "allowed"
+            )
+        return None
+    if type(key) is not int:
+        return f"is {key!r:.80}, of type {type(key).__name__}: keys are strings or integers"
+    return None if -_LARGEST <= key < _LARGEST else "is an integer of more than 64 bits"

@@ -7,6 +7,7 @@ is trusted.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,19 @@ import numpy as np
 
 from forks.engine import Memory, viewer
 from forks.engine.memory import check_layout
-from forks.estimators.labels import Labels
-from forks.estimators.saving import as_bytes, from_bytes
-from forks.files import Blocks, LargeFile, cannot_load, decode, encode, write_large
+from forks.estimators.saving import Saved, as_bytes, from_bytes
+from forks.files import (
+    Blocks,
+    LargeFile,
+    ModelFileError,
+    cannot_load,
+    decode,
+    encode,
+    write_large,
+)
 from forks.keyed.base import LARGEST_RANK
 from forks.keyed.classifier import KeyedClassifier
-from forks.keyed.corrections import LANDMARKS, STARTS, Corrections, RowsSoFar
+from forks.keyed.corrections import LANDMARKS, STARTS, CorrectedRows, Corrections
 from forks.keyed.keys import checked_keys
 from forks.keyed.regressor import KeyedRegressor
 from forks.parts.pooling import HIGHEST, LOWEST, ROUNDS
@@ -28,12 +36,26 @@ from forks.parts.shared_map import SharedMap, map_shapes, shared_map_limits
 _ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in (KeyedClassifier, KeyedRegressor)}
 _HEADER = {"format", "version", "library", "estimator", "parameters", "fitted", "note"}
 _FITTED = {"feature_names", "n_features", "n_keys", "n_outputs", "rank", "forgetting", "first"}
-_RECORDS = "records"
-_FIRST = {f"first.{name}": name for name in RowsSoFar._fields}
+_RECORDS, _NOTE = "records", "note."
+_FIRST = {f"first.{name}": name for name in CorrectedRows._fields}
 
 
-def save(path: str | Path, model: Any) -> None:
-    """Write a model to a file; see `KeyedEstimator.save`."""
+def save(
+    path: str | Path,
+    model: Any,
+    note: Any = None,
+    arrays: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write a model, and a note with arrays if there is one; see `KeyedEstimator.save`."""
+    if not hasattr(model, "corrections_"):
+        _save(path, model, note, arrays or {})
+        return
+    with model.corrections_.lock.alone:
+        model.corrections_.enter()
+        _save(path, model, note, arrays or {})
+
+
+def _save(path: str | Path, model: Any, note: Any, beside: Mapping[str, np.ndarray]) -> None:
     from forks import __version__
 
     if _ESTIMATORS.get(type(model).__name__) is not type(model):
@@ -48,8 +70,9 @@ def save(path: str | Path, model: Any) -> None:
         "estimator": type(model).__name__,
         "parameters": {name: encode(name, value) for name, value in parameters.items()},
         "fitted": fitted,
-        "note": None,
+        "note": note,
     }
+    arrays |= {_NOTE + name: array for name, array in beside.items()}
     write_large(path, header, arrays, __version__)
 
 
@@ -100,6 +123,19 @@ def load(path: str | Path, folder: str | Path | None = None) -> Any:
         If the file is damaged, cut short, not a keyed model of this package, or written by a
         version to come. Loading runs no code from the file.
     """
+    return read(path, folder).model
+
+
+def is_keyed(path: str | Path) -> bool:
+    """Return whether a file holds a keyed model."""
+    try:
+        return LargeFile(path).header.get("estimator") in _ESTIMATORS
+    except ModelFileError:
+        return False
+
+
+def read(path: str | Path, folder: str | Path | None = None) -> Saved:
+    """Load a model with the note beside it; see `load`."""
     file = LargeFile(path)
     try:
         return _loaded(file, folder)
@@ -110,7 +146,7 @@ def load(path: str | Path, folder: str | Path | None = None) -> Any:
         raise cannot_load(file.name, reason) from None
 
 
-def _loaded(file: LargeFile, folder: Any) -> Any:
+def _loaded(file: LargeFile, folder: Any) -> Saved:
     header = file.header
     _check_names("the header", header, _HEADER)
     kind = header["estimator"]
@@ -121,10 +157,17 @@ def _loaded(file: LargeFile, folder: Any) -> Any:
     _check_names("the parameters", parameters, set(model.get_params(deep=False)) - {"folder"})
     model.set_params(folder=folder, **{name: decode(part) for name, part in parameters.items()})
     if header["fitted"] is None:
-        for _ in file.blocks():
-            raise ValueError("a model that has learned nothing has no arrays")
-        return model
-    fitted = header["fitted"]
+        arrays = {name: block for name, block in file.blocks()}
+        beside = _taken(arrays)
+        _check_names("a model that has learned nothing", arrays, set())
+    else:
+        beside = _learned(file, model, folder)
+    return Saved(model, str(header["library"]), header["note"], beside)
+
+
+def _learned(file: LargeFile, model: Any, folder: Any) -> dict[str, np.ndarray]:
+    """Put into a model what it has learned; return the arrays that are beside it."""
+    fitted = file.header["fitted"]
     _check_names("what was learned", fitted, _FITTED)
     model._check_parameters()
     sizes = {name: _whole(name, fitted[name]) for name in ("n_features", "n_outputs")}
@@ -139,8 +182,14 @@ def _loaded(file: LargeFile, folder: Any) -> Any:
         folder=folder,
     )
     arrays = _read_arrays(file, corrections, _whole("n_keys", fitted["n_keys"]))
+    beside = _taken(arrays)
     _restore(model, corrections, fitted, arrays)
-    return model
+    return beside
+
+
+def _taken(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Take the arrays of the note out."""
+    return {n.removeprefix(_NOTE): arrays.pop(n) for n in [*arrays] if n.startswith(_NOTE)}
 
 
 def _read_arrays(file: LargeFile, corrections: Corrections, n_keys: int) -> dict[str, np.ndarray]:
@@ -200,7 +249,7 @@ def _restore(
             raise ValueError("the feature names are no text, or too few")
         model.feature_names_in_ = np.array(names, dtype=object)
     if type(model) is KeyedClassifier:
-        model._labels = Labels(common.classes_, True)
+        model._labels = common._labels
 
 
 def _checked_map(corrections: Corrections, d: int, arrays: dict[str, np.ndarray]) -> Memory:
@@ -216,21 +265,25 @@ def _checked_map(corrections: Corrections, d: int, arrays: dict[str, np.ndarray]
 
 def _first_rows(
     fitted: dict[str, Any], n_keys: int, arrays: dict[str, np.ndarray]
-) -> RowsSoFar | None:
+) -> CorrectedRows | None:
     n = fitted["first"]
     if n is None:
         return None
     if type(n) is not int or not 0 <= n < STARTS[-1]:
         raise ValueError(f"the number of first rows is {n!r}")
-    first = RowsSoFar(*(arrays.pop(name) for name in _FIRST))
+    if "first.weights" not in arrays:  # of before there were any
+        arrays["first.weights"] = np.ones(n)
+    first = CorrectedRows(*(arrays.pop(name) for name in _FIRST))
     d, outputs = fitted["n_features"], fitted["n_outputs"]
-    shapes = (n, d), (n,), (n, outputs), (n, outputs)
-    kinds = "f", "i", "f", "f"
+    shapes = (n, d), (n,), (n, outputs), (n, outputs), (n,)
+    kinds = "f", "i", "f", "f", "f"
     for part, shape, kind in zip(first, shapes, kinds, strict=True):
         if part.shape != shape or part.dtype.kind != kind or np.isinf(part).any():
             raise ValueError("the first rows are of another shape, or infinite")
     if not (np.isfinite(first.given).all() and np.isfinite(first.Y).all()):
         raise ValueError("the first rows have no finite targets")
+    if not (first.weights > 0.0).all():
+        raise ValueError("the first rows have no weights")
     if not ((first.numbers >= 0) & (first.numbers < n_keys)).all():
         raise ValueError("the first rows have keys that are not known")
     return first

@@ -8,8 +8,8 @@ corrections m in features phi(x) that all keys share, the last of which is 1:
 S = sum h phi phi' and b = sum (h m - g) phi are sums over the key's own rows, with the slope g and
 the curvature h of the loss at z: for squared errors S = sum phi phi' and b = sum (y - f) phi, and
 theta_e is ridge regression on the residuals of the common model, the mean of what a Gaussian prior
-around the common model has become. Rows of long ago count less, by `keep` with each of the key's
-own rows.
+around the common model has become. A row of weight w is added w times. Rows of long ago count
+less, by `keep` with each of the key's own rows; rows of weight 0 are none.
 
 **How strong the prior is** is not known. Experts differ in it: the first one corrects nothing, the
 second only the bias, and the others have a strength for all features but the bias. S and b do not
@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks.engine import Vector, finite, njit
+from forks.engine import Matrix, Vector, entry, finite, njit
 from forks.parts.calibration import CalibrationRule, calibrate, write_calibrated, write_log_odds
 
 NOTHING, BIAS, FIRST = range(3)  # experts: no correction, only the bias, the first with a strength
@@ -101,6 +101,22 @@ def view_record(rule, numbers):
     return Record(
         numbers[:1], numbers[1:s], numbers[s:b], numbers[b:own], numbers[own:last], numbers[last:]
     )
+
+
+def widened(rule: PoolingRule, records: Matrix, factors: Matrix) -> Matrix:
+    """Return records for other outputs, whose corrections are combinations of the old ones.
+
+    `factors` has a row for each new output, and a column for each old one.
+    """
+    n, outputs = rule.features, rule.outputs
+    s = 1 + n * (n + 1) // 2
+    b, own, last = np.cumsum([outputs * n, rule.experts, outputs]) + s
+    corrections = factors @ records[:, s:b].reshape(-1, outputs, n)
+    parts = (
+        *(records[:, :s], corrections.reshape(len(records), -1), records[:, b:own]),
+        *(records[:, own:last] @ factors.T, records[:, last:]),
+    )
+    return np.hstack(parts)
 
 
 # ---- the answer ------------------------------------------------------------------------------
@@ -237,7 +253,7 @@ def write_probabilities(z, p):
 
 
 @njit
-def learn(rule, shared, record, phi, given, f, y, c, m, z, g):
+def learn(rule, shared, record, phi, given, f, y, weight, c, m, z, g):
     """Learn from the targets y of a row, whose experts and mixture have been written.
 
     `z` and `g` are scratch, one number per output.
@@ -247,19 +263,19 @@ def learn(rule, shared, record, phi, given, f, y, c, m, z, g):
     square = 0.0
     for o in range(rule.outputs):
         square += g[o] * g[o]
-    if not finite(square):
+    if not (finite(square) and finite(weight * weight * (1.0 + square))):
         shared[MENDS] += 1.0
         return
     limit = math.inf
     if not rule.classifies:
         limit = _observe_residuals(rule, shared, square, rounds, y)
-    _weigh(rule, shared, record, f, y, c, z, limit)
+    _weigh(rule, shared, record, f, y, weight, c, z, limit)
     if not rule.classifies:
         _observe_last(rule, shared, record, g, limit)
     else:
-        _calibrate(rule, shared, given, y, z, f)
+        _calibrate(rule, shared, given, y, min(weight, 1.0), z, f)
     h = _curvature(rule, g)
-    _add(rule, record, phi, h, g, m, limit)
+    _add(rule, record, phi, h, g, m, weight, limit)
     record.rows[0] += 1.0
     shared[ROUNDS] = rounds
 
@@ -305,13 +321,13 @@ def _observe_residuals(rule, shared, square, rounds, y):
 
 
 @njit
-def _weigh(rule, shared, record, f, y, c, z, limit):
+def _weigh(rule, shared, record, f, y, weight, c, z, limit):
     """Count the losses of the experts, for the key and for all."""
     least, least_own = math.inf, math.inf
     for e in range(rule.experts):
         for o in range(rule.outputs):
             z[o] = f[o] + c[e, o]
-        loss = _loss(rule, shared, z, y, limit)
+        loss = weight * _loss(rule, shared, z, y, limit)
         own = rule.own_keep * record.own[e] + rule.power * loss
         all_keys = rule.shared_keep * shared[SUMS + e] + rule.shared_power * loss
         record.own[e], shared[SUMS + e] = own, all_keys
@@ -359,7 +375,7 @@ def _observe_last(rule, shared, record, g, limit):
 
 
 @njit
-def _calibrate(rule, shared, given, y, z, p):
+def _calibrate(rule, shared, given, y, power, z, p):
     """Take a step of the calibration of the common model; z and p are scratch."""
     for o in range(rule.outputs):
         q = 0.5 + 0.5 * given[o]
@@ -367,19 +383,44 @@ def _calibrate(rule, shared, given, y, z, p):
     write_log_odds(z, z)
     line = shared[SUMS + rule.experts :]
     write_calibrated(rule.calibration, line, z, p)
-    calibrate(rule.calibration, line, z, p, y, 1.0)
+    calibrate(rule.calibration, line, z, p, y, power)
 
 
 @njit
-def _add(rule, record, phi, h, g, m, limit):
+def _add(rule, record, phi, h, g, m, weight, limit):
     """Add a row to S and b."""
     n, at = rule.features, 0
     for i in range(n):
         for j in range(i + 1):
-            record.S[at] = rule.keep * record.S[at] + h * phi[i] * phi[j]
+            record.S[at] = rule.keep * record.S[at] + weight * h * phi[i] * phi[j]
             at += 1
     for o in range(rule.outputs):
-        pull = h * m[o] - min(max(g[o], -limit), limit)
+        pull = weight * (h * m[o] - min(max(g[o], -limit), limit))
         for i in range(n):
             at = o * n + i
             record.b[at] = rule.keep * record.b[at] + pull * phi[i]
+
+
+# ---- the pass --------------------------------------------------------------------------------
+
+
+def scratch_of(rule: PoolingRule) -> tuple[Matrix, Matrix, Vector, Vector, Vector, Vector]:
+    """Return what `play` works in."""
+    n, outputs = rule.features, rule.outputs
+    work, c = np.zeros((n + 1 + outputs, n)), np.zeros((rule.experts, outputs))
+    return work, c, *(np.zeros(outputs) for _ in range(4))  # type: ignore[return-value]
+
+
+@entry
+def play(rule, strengths, shared, records, slots, phi, given, Y, weights, scratch, ahead, out):
+    """Write the answer to each row, then learn it; rows of weight 0 are answered only.
+
+    Only if the rows are `ahead`, the next of the stream, do answers lean on the last targets.
+    """
+    work, c, f, m, z, g = scratch
+    for t in range(phi.shape[0]):
+        record = view_record(rule, records[slots[t]])
+        mixed = work, c, f, m, z
+        write_answer(rule, strengths, shared, record, phi[t], given[t], mixed, ahead, out[t])
+        if weights[t] != 0.0:
+            learn(rule, shared, record, phi[t], given[t], f, Y[t], weights[t], c, m, z, g)

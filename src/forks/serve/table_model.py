@@ -74,7 +74,7 @@ class TableModel:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.encoder: TableEncoder | None = None
+        self.encoder: Any = None  # of the columns
         self.estimator: Any = None
         self.measures: Any = None
         self.kind: LabelKind | None = None  # of the labels
