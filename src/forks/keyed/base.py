@@ -187,11 +187,7 @@ class KeyedEstimator(BaseEstimator):
         return _shaped(out)
 
     def _check_parameters(self) -> None:
-        whole("rank", self.rank, 1, LARGEST_RANK)
-        if self.max_keys is not None:
-            whole("max_keys", self.max_keys, 1)
-        if not (isinstance(self.forgetting, Real) and 0.0 <= self.forgetting < 1.0):
-            raise ValueError(f"forgetting must be at least 0 and below 1, got {self.forgetting!r}")
+        check_parameters(self.rank, self.forgetting, self.max_keys)
 
     def _begin(self, n_features: int) -> None:
         """Make a common model and corrections that know nothing."""
@@ -298,6 +294,15 @@ class KeyedEstimator(BaseEstimator):
         """Rows learned so far."""
         check_is_fitted(self, "corrections_")
         return int(self.common_.n_rounds_)
+
+
+def check_parameters(rank: Any, forgetting: float, max_keys: Any) -> None:
+    """Raise an error that names the parameter which is wrong."""
+    whole("rank", rank, 1, LARGEST_RANK)
+    if max_keys is not None:
+        whole("max_keys", max_keys, 1)
+    if not (isinstance(forgetting, Real) and 0.0 <= forgetting < 1.0):
+        raise ValueError(f"forgetting must be at least 0 and below 1, got {forgetting!r}")
 
 
 def _shaped(out: Matrix) -> np.ndarray:

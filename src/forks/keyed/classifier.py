@@ -78,7 +78,10 @@ class KeyedClassifier(KeyedEstimator):
 
     def _go_on_with(self, labels: Labels) -> None:
         if len(labels.classes) > len(self.classes_):
-            self.corrections_.go_on_with(labels, self._labels)
+            old = self._labels
+            self.corrections_.widen_outputs(
+                _factors(labels, old), lambda part: _expanded(part, labels, old)
+            )
             self._labels = labels
 
     def _together(self, answers: list[np.ndarray], parts: list[tuple[slice, Any]]) -> np.ndarray:
@@ -163,3 +166,23 @@ class KeyedClassifier(KeyedEstimator):
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         return class_probabilities(0.5 + 0.5 * scores.reshape(len(scores), -1))
+
+
+def _factors(labels: Labels, old: Labels) -> Matrix:
+    """Return what corrections of the new outputs (rows) are of the old ones (columns).
+
+    One output stands for the difference of two; a new class has no corrections.
+    """
+    sources = labels.sources_in(old)
+    if old.n_outputs > 1:
+        return np.array([[float(s == o) for o in range(old.n_outputs)] for s in sources])
+    if len(sources) == 2:
+        return np.array([[1.0 if sources[0] == 0 else -1.0]])
+    half = {-1: 0.0, 0: -0.5, 1: 0.5}
+    return np.array([[half[source]] for source in sources])
+
+
+def _expanded(part: Matrix, labels: Labels, old: Labels) -> Matrix:
+    """Return scores or targets of old classes, with those of new ones."""
+    shaped = part[:, 0] if old.n_outputs == 1 else part
+    return np.ascontiguousarray(labels.expanded(shaped, old).reshape(len(part), -1))

@@ -5,6 +5,7 @@ many rows have come as `STARTS` says; each time the rows so far are learned agai
 After the last start it is fixed.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from forks.engine import Counter, Matrix, Memory, Vector, one_thread
 from forks.engine.locks import ReadWriteLock
 from forks.engine.shared import Shared
-from forks.estimators.labels import Labels
 from forks.keyed.table import KeyTable
 from forks.parts.calibration import CalibrationRule
 from forks.parts.pooling import (
@@ -88,6 +88,7 @@ class Corrections(Shared):
         self.forgetting = forgetting
         self.strengths = np.array(STRENGTHS)
         self.shared = begun(self.rule)
+        self.n_features = n_features  # that the map knows
         self.map: Memory = new_map(n_features, LANDMARKS, rank)
         self.table = KeyTable(record_size(rank + 1, n_outputs, experts), max_keys, folder)
         none = np.zeros((0, n_outputs))
@@ -147,6 +148,10 @@ class Corrections(Shared):
 
     def _start_again(self, first: CorrectedRows) -> None:
         """Fit the map to the rows so far, and learn them in its features."""
+        n_features = first.X.shape[1]
+        if n_features > self.n_features:
+            self.map = new_map(n_features, LANDMARKS, self.rule.features - 1)
+            self.n_features = n_features
         with one_thread():
             self.map = fit_shared_map(self.map, first.X, LANDMARKS)
         self.shared = begun(self.rule)
@@ -176,21 +181,36 @@ class Corrections(Shared):
 
     def _pass(self, records: Matrix, slots: Counter, rows: CorrectedRows, ahead: bool) -> Matrix:
         X, _, given, Y, weights = rows
-        phi, out = features_of(self.map, X), np.empty_like(given)
+        phi, out = features_of(self.map, X[:, : self.n_features]), np.empty_like(given)
         play.over(self.rule)(
             self.rule, self.strengths, self.shared, records, slots, phi, given, Y, weights,
             scratch_of(self.rule), ahead, out,
         )  # fmt: skip
         return out
 
-    # ---- classes that come late --------------------------------------------------------------
+    # ---- features and outputs that come late -------------------------------------------------
 
-    def go_on_with(self, labels: Labels, old: Labels) -> None:
-        """Make room for classes that have come; what was learned of the others stays.
+    def widen_rows(self, n_features: int) -> None:
+        """Expect wider rows; features that were not there were 0.
 
-        Of a new class no key has corrections. Whatever fails, all is as it was.
+        Those that come after the last start have no corrections.
         """
-        factors = _factors(labels, old)
+        first = self.first
+        if first is not None and n_features > first.X.shape[1]:
+            X = np.zeros((len(first.X), n_features))
+            X[:, : first.X.shape[1]] = first.X
+            self.first = first._replace(X=X)
+
+    def widen_outputs(self, factors: Matrix, expanded: Callable[[Matrix], Matrix]) -> None:
+        """Go on with other outputs; whatever fails, all is as it was.
+
+        Parameters
+        ----------
+        factors : array of shape (new outputs, old outputs)
+            What corrections of the new outputs are of the old ones.
+        expanded : callable
+            Returns scores or targets of the first rows, for the new outputs.
+        """
         rule = self.rule._replace(outputs=len(factors))
         size = record_size(rule.features, rule.outputs, rule.experts)
         table = KeyTable(size, self.table.max_keys, self.table.folder)
@@ -199,30 +219,8 @@ class Corrections(Shared):
             more = widened(self.rule, records, factors)
             table.put(names[start : start + len(more)], more)
             start += len(more)
-        first = self.first
+        first, before = self.first, self.table
         if first is not None:
-            given, Y = (_expanded(part, labels, old) for part in (first.given, first.Y))
-            first = first._replace(given=given, Y=Y)
-        before = self.table
+            first = first._replace(given=expanded(first.given), Y=expanded(first.Y))
         self.__dict__.update(rule=rule, table=table, first=first)  # in one step
         before.close()
-
-
-def _factors(labels: Labels, old: Labels) -> Matrix:
-    """Return the factors of the old outputs (columns) in the new ones (rows).
-
-    One output stands for the difference of two.
-    """
-    sources = labels.sources_in(old)
-    if old.n_outputs > 1:
-        return np.array([[float(s == o) for o in range(old.n_outputs)] for s in sources])
-    if len(sources) == 2:
-        return np.array([[1.0 if sources[0] == 0 else -1.0]])
-    half = {-1: 0.0, 0: -0.5, 1: 0.5}
-    return np.array([[half[source]] for source in sources])
-
-
-def _expanded(part: Matrix, labels: Labels, old: Labels) -> Matrix:
-    """Return scores or targets of old classes, with those of new ones."""
-    shaped = part[:, 0] if old.n_outputs == 1 else part
-    return np.ascontiguousarray(labels.expanded(shaped, old).reshape(len(part), -1))

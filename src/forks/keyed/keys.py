@@ -50,6 +50,18 @@ def _plain(row: int, key: Any) -> Any:
     return key
 
 
+def checked_key(cell: Any) -> tuple[Any, str | None]:
+    """Return the key that the cell of a table stands for, and what is wrong with it, or None.
+
+    Whole numbers may come as floats, as they do in columns with gaps.
+    """
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return cell, "is missing" if is_missing(cell) else key_fault(cell)
+
+
 def key_fault(key: Any) -> str | None:
     """Return what is wrong with a key, after "the key"; None if nothing is."""
     if type(key) is str:

@@ -7,8 +7,7 @@ import numpy as np
 
 from forks.features import TableEncoder
 from forks.features.table import CellError
-from forks.features.table.cells import is_missing
-from forks.keyed.keys import key_fault
+from forks.keyed.keys import checked_key
 
 
 class KeyedRows(NamedTuple):
@@ -83,15 +82,10 @@ def keys_of(table: Mapping[str, Any], key: str) -> list[Any]:
     """Return the column of keys as text and whole numbers; raise `CellError` for others."""
     if key not in table:
         raise ValueError(f"there is no column {key!r}, which has the keys")
-    cells = table[key]
-    keys = list(map(_plain, cells.tolist() if hasattr(cells, "tolist") else cells))
-    for row, cell in enumerate(keys):
-        fault = "is missing" if is_missing(cell) else key_fault(cell)
+    cells, keys = table[key], []
+    for row, cell in enumerate(cells.tolist() if hasattr(cells, "tolist") else cells):
+        name, fault = checked_key(cell)
         if fault is not None:
             raise CellError(key, row, f"the key {fault}")
+        keys.append(name)
     return keys
-
-
-def _plain(cell: Any) -> Any:
-    """Return a cell; columns of whole numbers with gaps, and those of text files, are of floats."""
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
