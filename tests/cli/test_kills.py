@@ -106,22 +106,6 @@ def test_a_few_kills_with_a_table(tmp_path):
     assert play(tmp_path, 2500, 50, kills=3, learner=learner, **options) == 3
 
 
-KEYED = ["--key", "town", "--set", "max_keys=16"]  # of 200: most are on disk
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_a_few_kills_with_keys(tmp_path):
-    options = {"longest": 0.1, "again": 1.0, "write": write_table}
-    assert play(tmp_path, 1500, 50, kills=2, learner=KEYED, **options) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_fifty_kills_with_keys(tmp_path):
-    options = {"longest": 1.0, "write": write_table}
-    assert play(tmp_path, 4000, 20, kills=50, learner=KEYED, **options) == 50
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("write", [write_stream, write_table])

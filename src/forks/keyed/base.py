@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from forks.engine import Matrix, Vector
 from forks.engine.checks import whole
 from forks.estimators.inputs import checked_weights, finite_or_missing
-from forks.keyed.corrections import Corrections
+from forks.keyed.corrections import BLOCK, Corrections
 from forks.keyed.keys import checked_keys
+from forks.keyed.two_steps import blocks_of, in_two_steps
 
 _FORM = {"dtype": np.float64, "order": "C", "force_writeable": True, "ensure_all_finite": False}
 LARGEST_RANK = 255
@@ -179,11 +180,21 @@ class KeyedEstimator(BaseEstimator):
         """Return the answers to checked rows, each before it is learned."""
         corrections = self.corrections_
         targets, out = self._targets_of(y), np.empty((len(X), self._n_outputs()))
-        for start in range(0, len(X), corrections.block):
-            part = slice(start, start + corrections.block)
+
+        def common(part: slice) -> Matrix:
+            return self._learn_common(X[part], y[part], weights[part])
+
+        def correct(part: slice, given: Matrix) -> None:
             numbers = corrections.reserve(keys[part])
-            given = self._learn_common(X[part], y[part], weights[part])
             out[part] = corrections.play(numbers, X[part], given, targets[part], weights[part])
+
+        blocks = blocks_of(len(X), corrections.block)
+        if self.max_keys is None:
+            in_two_steps(blocks, common, correct)
+            return _shaped(out)
+        for part in blocks:
+            corrections.reserve(keys[part])  # if the disk is full, nothing of them is learned
+            correct(part, common(part))
         return _shaped(out)
 
     def _check_parameters(self) -> None:
@@ -222,8 +233,17 @@ class KeyedEstimator(BaseEstimator):
         _check_length("keys", len(keys), len(rows))
 
         def answer() -> np.ndarray:
-            given = np.ascontiguousarray(self._common_answers(rows, ahead).reshape(len(rows), -1))
-            return then(_shaped(self.corrections_.answers(keys, rows, given, ahead)))
+            corrections, out = self.corrections_, np.empty((len(rows), self._n_outputs()))
+
+            def common(part: slice) -> Matrix:
+                given = self._common_answers(rows[part], ahead)
+                return np.ascontiguousarray(given.reshape(len(given), -1))
+
+            def correct(part: slice, given: Matrix) -> None:
+                out[part] = corrections.answers(keys[part], rows[part], given, ahead)
+
+            in_two_steps(blocks_of(len(rows), BLOCK), common, correct)
+            return then(_shaped(out))
 
         return self.corrections_.reading(answer)
 

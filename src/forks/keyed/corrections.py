@@ -30,7 +30,7 @@ from forks.parts.shared_map import features_of, fit_shared_map, new_map
 STARTS = (32, 128, 512)
 LANDMARKS = 100
 STRENGTHS = (1.0, 10.0, 100.0)
-BLOCK = 4096  # rows at a time
+BLOCK = 2048  # rows at a time
 
 
 class CorrectedRows(NamedTuple):
@@ -166,18 +166,13 @@ class Corrections(Shared):
         return self._pass(self.table.records, slots, rows, True)
 
     def answers(self, keys: list[Any], X: Matrix, given: Matrix, ahead: bool) -> Matrix:
-        """Return the answers to rows, learning nothing; those of new keys are the common ones.
+        """Return the answers to rows, a block of them, learning nothing; new keys add nothing.
 
         Only if the rows are `ahead`, the next of the stream, do they lean on the last targets.
         """
-        out, nothing = np.empty_like(given), np.zeros(len(given))
-        numbers = self.table.numbers_of(keys)
-        whole = CorrectedRows(X, numbers, given, given, nothing)
-        for start in range(0, len(keys), BLOCK):
-            rows = slice(start, start + BLOCK)
-            known, slots = np.unique(numbers[rows], return_inverse=True)
-            out[rows] = self._pass(self.table.copies(known), slots, whole.part(rows), ahead)
-        return out
+        known, slots = np.unique(self.table.numbers_of(keys), return_inverse=True)
+        rows = CorrectedRows(X, slots, given, given, np.zeros(len(given)))
+        return self._pass(self.table.copies(known), slots, rows, ahead)
 
     def _pass(self, records: Matrix, slots: Counter, rows: CorrectedRows, ahead: bool) -> Matrix:
         X, _, given, Y, weights = rows
