@@ -259,6 +259,19 @@ class KeyedEstimator(BaseEstimator):
         """
         return self._answers(keys, X, True)
 
+    def expect_delay(self, n: int) -> None:
+        """Tell the common model that labels come after so many further rows.
+
+        Parameters
+        ----------
+        n : int
+            How many rows are answered between a row and its label.
+        """
+        check_is_fitted(self, "corrections_")
+        with self.corrections_.lock.alone:
+            self.corrections_.enter()
+            self.common_.expect_delay(n)
+
     def _nothing(self) -> np.ndarray:
         return np.empty((0, self._n_outputs()))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from forks.features import TableEncoder
 from forks.features.table import CellError
+from forks.features.table.layout import WIDEST
 from forks.keyed.keys import checked_key
 
 
@@ -25,6 +26,15 @@ class KeyedRows(NamedTuple):
     def part(self, start: int, stop: int) -> "KeyedRows":
         """Return the rows from `start` to `stop`, that one left out."""
         return KeyedRows(self.keys[start:stop], self.X[start:stop])
+
+
+def dense_encoder(table: Mapping[str, Any], y: Any, task: str) -> TableEncoder:
+    """Return an encoder of dense rows that has seen the first ones: of text there are few words."""
+    for bits in range(8, 0, -1):
+        encoder = TableEncoder(hash_bits=bits, task=task).look(table, y)
+        if len(encoder.get_feature_names_out()) <= WIDEST:
+            return encoder
+    raise ValueError(f"there are more columns than the {WIDEST:,} features that keys can have")
 
 
 class KeyedEncoder:
@@ -54,6 +64,11 @@ class KeyedEncoder:
     def get_feature_names_out(self) -> np.ndarray:
         """Return the names of the features."""
         return self.encoder.get_feature_names_out()
+
+    @property
+    def feature_names_in_(self) -> list[str]:
+        """The columns, with that of the keys."""
+        return [*map(str, self.encoder.feature_names_in_), self.key]
 
     @property
     def columns_(self) -> Any:
