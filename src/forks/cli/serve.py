@@ -132,6 +132,8 @@ def _context(options: Options) -> Any:
     from forks.serve.service import Service
     from forks.serve.table_model import Settings, check_key
 
+    if options.max_keys is not None and options.key is None:
+        raise ValueError("--max-keys needs --key, the column of the keys")
     check_key(options.key, options.max_keys)
     access = Access([]) if options.tokens is None else Access.from_file(options.tokens)
     limits = Limits(

@@ -52,8 +52,6 @@ def check_key(key: Any, max_keys: Any) -> None:
     if not (key is None or (isinstance(key, str) and key)):
         raise ValueError(f"key must be the name of a column, got {key!r}")
     if max_keys is not None:
-        if key is None:
-            raise ValueError("max_keys is for models with a key")
         whole("max_keys", max_keys, 1, 2**31 - 1)
 
 
