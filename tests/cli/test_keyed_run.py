@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from forks.cli import main
+from forks.keyed import load
 
 
 def forks(*arguments):
@@ -66,8 +67,10 @@ def test_classes_that_are_told(table):
 
 
 def test_what_it_refuses(table, tmp_path):
-    assert "has no column 'nix' beside the label" in refused(table, "--key", "nix")
-    assert "has no column 'y' beside the label" in refused(table, "--key", "y")
+    assert "has no column 'nix'; it has town, a, b, y" in refused(table, "--key", "nix")
+    assert "'y' is the label or the weights" in refused(table, "--key", "y")
+    fault = refused(table, "--key", "town", "--drop", "town")
+    assert "town" in fault
     fault = refused(table, "--key", "town", "--save", tmp_path / "m", "--set", "a=1")
     assert "--set: a keyed model has no 'a'" in fault
     assert "rank must be" in refused(table, "--key", "town", "--set", "rank=0")
@@ -77,7 +80,7 @@ def test_what_it_refuses(table, tmp_path):
     fault = refused(words, "--key", "k", "--text", "words", "--hash-bits", 12)
     assert "and --key learns at most 1,024" in fault
     assert not (tmp_path / "m").exists()
-    assert "row 1, column 'a'" in refused(table, "--key", "a")
+    assert "cannot be both" in refused(table, "--key", "town", "--numeric", "town")
     table.write_text(table.read_text().replace("Rome", "NA", 1))
     assert "the key is missing" in refused(table, "--key", "town")
 
@@ -155,3 +158,25 @@ def test_a_class_that_comes_late(table, tmp_path):
     assert json.loads(result.stdout)["classes"] == ["no", "perhaps", "yes"], result.output
     fault = refused(table, "--key", "town", "--chunk", 100, "--classes", "no,yes")
     assert "the label perhaps is not among the classes" in fault
+
+
+def test_keys_are_text_whatever_they_look_like(tmp_path):
+    """Long numbers are not rounded, zeros before them count, and --only does not lose them."""
+    rng = np.random.default_rng(0)
+    names = ["7", "007", str(2**60), str(2**60 + 1)]
+    lines = ["id,a,b,y"]
+    for _ in range(400):
+        name, a = rng.choice(names), rng.normal()
+        lines.append(f"{name},{a:.3f},1,{names.index(name) * 10 + a:.3f}")
+    path, model = tmp_path / "t.csv", tmp_path / "m.forks"
+    path.write_text("\n".join(lines))
+    result = call(path, "--key", "id", "--only", "a", "--task", "regression", "--save", model)
+    assert "4 keys of" in result.stdout, result.output
+    assert list(load(model).corrections_.table.numbers) == list(
+        dict.fromkeys(line.split(",")[0] for line in lines[1:])
+    )
+    rows = tmp_path / "rows.jsonl"
+    ids = (7, str(2**60 + 1))
+    rows.write_text("".join(json.dumps({"id": i, "a": 0.0}) + "\n" for i in ids))
+    forks("predict", model, rows, "--output", tmp_path / "p.csv")
+    assert [round(float(row["prediction"]), -1) for row in read(tmp_path / "p.csv")] == [0.0, 30.0]

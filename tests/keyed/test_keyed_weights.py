@@ -65,6 +65,7 @@ def test_bad_weights_change_nothing(weights, message, tmp_path):
         KeyedRegressor().partial_fit(KEYS[:5], X[:5], Y[:5], sample_weight=0.0)
 
 
+@pytest.mark.filterwarnings("ignore::forks.MendWarning")
 def test_absurd_weights_leave_everything_finite():
     weights = np.where(np.arange(650) % 9 == 3, 1e200, 1.0)
     for model, y in ((KeyedRegressor(rank=3), Y), (KeyedClassifier(rank=3), LABELS)):

@@ -338,6 +338,11 @@ def check_parameters(rank: Any, forgetting: float, max_keys: Any) -> None:
         raise ValueError(f"forgetting must be at least 0 and below 1, got {forgetting!r}")
 
 
+def unless_ones(weights: Vector) -> Vector | None:
+    """Return weights for the common model, which is faster without if all of them are 1."""
+    return None if (weights == 1.0).all() else weights
+
+
 def _shaped(out: Matrix) -> np.ndarray:
     return out[:, 0] if out.shape[1] == 1 else out
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from forks.engine import Matrix, Vector
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators.labels import Labels, class_probabilities
-from forks.keyed.base import KeyedEstimator
+from forks.keyed.base import KeyedEstimator, unless_ones
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -100,7 +100,7 @@ class KeyedClassifier(KeyedEstimator):
             if not weights.any():
                 return np.zeros((len(X), self._n_outputs()))
             classes = self.classes_ if len(self.classes_) > 1 else None
-        scores = common.prequential(X, y, classes=classes, sample_weight=weights)
+        scores = common.prequential(X, y, classes=classes, sample_weight=unless_ones(weights))
         if classes is not None and not self._labels.given:
             common.expect_others()
         return np.ascontiguousarray(scores.reshape(len(X), -1))

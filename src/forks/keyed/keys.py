@@ -17,15 +17,23 @@ Key = Hashable  # a str or an int
 def checked_keys(keys: Any) -> list[Any]:
     """Return keys as Python's strings and integers, or raise an error that names the row."""
     given = _listed(keys)
-    if set(map(type, given)) - {str, int}:
-        given = [
-            key if type(key) in (str, int) else _plain(row, key) for row, key in enumerate(given)
-        ]
-    for row, key in enumerate(given):  # about 100 ns a key
+    kinds = set(map(type, given))
+    if _all_are_fine(given, kinds):  # the usual case, in C: about 20 ns a key
+        return given
+    if kinds - {str, int}:
+        given = [_plain(row, key) for row, key in enumerate(given)]
+    for row, key in enumerate(given):
         fault = key_fault(key)
         if fault is not None:
             raise ValueError(f"keys[{row}] {fault}")
     return given
+
+
+def _all_are_fine(keys: list[Any], kinds: set[type]) -> bool:
+    if kinds == {str}:
+        sizes = set(map(len, keys))
+        return 0 not in sizes and max(sizes) <= LONGEST
+    return kinds == {int} and -_LARGEST <= min(keys) and max(keys) < _LARGEST
 
 
 def _listed(keys: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from forks.engine import Matrix, Vector
 from forks.estimators import OnlineKernelRegressor
-from forks.keyed.base import KeyedEstimator
+from forks.keyed.base import KeyedEstimator, unless_ones
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,7 +88,7 @@ class KeyedRegressor(KeyedEstimator):
     def _learn_common(self, X: Matrix, y: Any, weights: Vector) -> Matrix:
         if not (weights.any() or hasattr(self.common_, "engine_")):
             return np.zeros((len(X), 1))
-        return self.common_.prequential(X, y, sample_weight=weights).reshape(-1, 1)
+        return self.common_.prequential(X, y, sample_weight=unless_ones(weights)).reshape(-1, 1)
 
     def _common_answers(self, X: Any, ahead: bool) -> Matrix:
         common = self.common_

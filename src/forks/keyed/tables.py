@@ -38,7 +38,9 @@ def dense_encoder(table: Mapping[str, Any], y: Any, task: str) -> TableEncoder:
 
 
 class KeyedEncoder:
-    """Encodes tables as `TableEncoder` does, but for the column of keys.
+    """Encodes tables as `TableEncoder` does, but for the column of keys, which are text.
+
+    A whole number is the same key as its digits: tables have it as either.
 
     Parameters
     ----------
@@ -93,8 +95,8 @@ def without(table: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {name: column for name, column in table.items() if name != key}
 
 
-def keys_of(table: Mapping[str, Any], key: str) -> list[Any]:
-    """Return the column of keys as text and whole numbers; raise `CellError` for others."""
+def keys_of(table: Mapping[str, Any], key: str) -> list[str]:
+    """Return the column of keys as text; raise `CellError` for cells that are no keys."""
     if key not in table:
         raise ValueError(f"there is no column {key!r}, which has the keys")
     cells, keys = table[key], []
@@ -102,5 +104,5 @@ def keys_of(table: Mapping[str, Any], key: str) -> list[Any]:
         name, fault = checked_key(cell)
         if fault is not None:
             raise CellError(key, row, f"the key {fault}")
-        keys.append(name)
+        keys.append(str(name))
     return keys
