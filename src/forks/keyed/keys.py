@@ -33,7 +33,7 @@ def _all_are_fine(keys: list[Any], kinds: set[type]) -> bool:
     if kinds == {str}:
         sizes = set(map(len, keys))
         return 0 not in sizes and max(sizes) <= LONGEST
-    return kinds == {int} and -_LARGEST <= min(keys) and max(keys) < _LARGEST
+    return kinds == {int} and min(keys) >= -_LARGEST and max(keys) < _LARGEST
 
 
 def _listed(keys: Any) -> list[Any]:
