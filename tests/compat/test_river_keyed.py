@@ -11,8 +11,9 @@ pytest.importorskip("river", reason="the River models need River")
 
 from river import checks
 
+import forks
 from forks import keyed
-from forks.compat.river import KeyedClassifier, KeyedRegressor
+from forks.compat.river import KeyedClassifier, KeyedRegressor, load
 
 WORDS = "abcde"
 
@@ -123,3 +124,42 @@ def test_what_is_refused_changes_nothing(x, message):
     for parameter, wrong in (("rank", 0), ("forgetting", 1.0), ("max_keys", 0)):
         with pytest.raises(ValueError, match=parameter):
             KeyedRegressor(**{parameter: wrong})
+
+
+@pytest.mark.parametrize("rows", [0, 1, 100, 560])
+@pytest.mark.parametrize("kind", [KeyedClassifier, KeyedRegressor])
+def test_a_file_goes_on_bit_for_bit(kind, rows, tmp_path):
+    """Also if features and classes have just come."""
+    dicts, _, y = stream(700)
+    labels = y.tolist() if kind is KeyedRegressor else np.where(y > 0.5, "up", "down").tolist()
+    model = kind(key="key", rank=5, max_keys=3)
+    for i in range(rows):
+        x = dicts[i] if i > 90 else {"key": dicts[i]["key"], "x0": dicts[i]["x0"]}
+        model.learn_one(x, labels[i])
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert (again.rank, again.max_keys, again.n_keys) == (5, 3, model.n_keys)
+    for x, label in zip(dicts[rows:], labels[rows:], strict=True):
+        assert again.predict_one(x) == model.predict_one(x)
+        again.learn_one(x, label)
+        model.learn_one(x, label)
+    for each, name in ((model, "a"), (again, "b")):
+        each.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_damaged_files_are_refused(tmp_path):
+    dicts, _, y = stream(60)
+    model, path = KeyedRegressor(rank=3), tmp_path / "m"
+    for x, target in zip(dicts, y.tolist(), strict=True):
+        model.learn_one(x, target)
+    model.save(path)
+    with pytest.raises(forks.ModelFileError, match=r"no keyed estimator 'river\.KeyedRegressor'"):
+        keyed.load(path)
+    data, rng = path.read_bytes(), np.random.default_rng(0)
+    for place in rng.integers(0, len(data), 40):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(forks.ModelFileError, match="cannot be loaded"):
+            load(path)

@@ -126,3 +126,17 @@ def test_absurd_scores_of_the_common_model_stay_near_the_targets():
     given[250] = -1e9
     answers = play(keys, Phi, given, Y)[0]
     assert abs(answers[250, 0]) < 3.0 * np.abs(Y).max()
+
+
+def test_bits_do_not_depend_on_where_arrays_are():
+    """Compiled loops are chosen by the distances of arrays: those of the scratch are fixed."""
+    keys, Phi, given, Y = stream(100, 3, 8)
+    given, Y = np.tanh(given), as_classes(Y)
+    rng, kept = np.random.default_rng(0), []
+    expected = play(keys, Phi, given, Y, classifies=True)
+    for _ in range(300):
+        kept += [np.zeros(size) for size in rng.integers(1, 60, 7)]
+        del kept[: rng.integers(0, 5)]
+        again = play(keys, Phi, given, Y, classifies=True)
+        for part, first in zip(again, expected, strict=True):
+            np.testing.assert_array_equal(part, first)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class KeyedModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, for `load`: data and no code, written whole or not at all."""
+        from forks.compat._keyed_saving import save
+
+        save(path, self)
 
     @classmethod
     def _unit_test_skips(cls) -> set[str]:

@@ -37,7 +37,7 @@ each row would do, bit for bit. Frames are those that River takes: pandas, and w
 later also polars and pyarrow.
 
 **Keys.** `KeyedRegressor` and `KeyedClassifier` are one model per key, as those of `forks.keyed`:
-the key is a field of each dict. They learn one dict at a time, and are kept by `pickle`.
+the key is a field of each dict. They learn one dict at a time.
 """
 
 import math
@@ -421,7 +421,10 @@ def load(path: str | Path) -> Any:
     ModelFileError
         If the file is damaged, or has no model of this module.
     """
-    from forks.compat._saving import load
+    from forks.compat import _keyed_saving, _saving
 
+    if _keyed_saving.is_keyed(path):
+        keyed = (KeyedClassifier, KeyedRegressor)
+        return _keyed_saving.load(path, {kind.__name__: kind for kind in keyed})
     kinds = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
-    return load(path, {kind.__name__: kind for kind in kinds})
+    return _saving.load(path, {kind.__name__: kind for kind in kinds})

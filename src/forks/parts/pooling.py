@@ -41,6 +41,7 @@ NOTHING, BIAS, FIRST = range(3)  # experts: no correction, only the bias, the fi
 # What `shared` begins with; the experts' sums of losses and a line of the calibration follow.
 ROUNDS, SQUARE, PRODUCTS, SQUARES, LOWEST, HIGHEST, MENDS, SUMS = range(8)
 LINE = 5
+_APART = 64  # numbers between two parts of the scratch, more than a step of a loop has
 
 
 class PoolingRule(NamedTuple):
@@ -90,6 +91,34 @@ class Record(NamedTuple):
     sums: Vector  # of products and squares of last residuals
 
 
+class Scratch(NamedTuple):
+    """What `play` works in: parts of one array.
+
+    Compiled loops are chosen by the distances of arrays, and sums are rounded otherwise in others:
+    these distances must be the same in every call. Sums are made of what is here.
+    """
+
+    work: Matrix  # (features + 1 + outputs, features)
+    c: Matrix  # (experts, outputs)  what each expert adds
+    f: Vector  # scores of the common model
+    m: Vector  # the mixture of what is added
+    z: Vector
+    g: Vector  # slopes
+    line: Vector  # of the calibration
+
+
+def scratch_of(rule: PoolingRule) -> Scratch:
+    """Return what `play` works in."""
+    n, outputs = rule.features, rule.outputs
+    shapes = (n + 1 + outputs, n), (rule.experts, outputs), *[(outputs,)] * 4, (LINE,)
+    flat = np.zeros(sum(math.prod(shape) + _APART for shape in shapes))
+    parts, start = [], 0
+    for shape in shapes:
+        parts.append(flat[start : start + math.prod(shape)].reshape(shape))
+        start += math.prod(shape) + _APART
+    return Scratch(*parts)
+
+
 @njit
 def view_record(rule, numbers):
     """Return the parts of a record."""
@@ -128,24 +157,24 @@ def write_answer(rule, strengths, shared, record, phi, given, scratch, ahead, ou
 
     Leaves the common scores f, the experts' corrections c and the mixture m in the scratch.
     """
-    work, c, f, m, z = scratch
-    write_common(rule, shared, given, f)
+    work, c, f, m, z, _, line = scratch
+    write_common(rule, shared, given, line, f)
     write_corrections(rule, strengths, record, phi, work, c)
     write_mixture(rule, shared, record, c, m)
     share = lasting(rule, shared, record) if ahead else 0.0
     for o in range(rule.outputs):
         z[o] = f[o] + m[o] + share * record.last[o]
     if rule.classifies:
-        write_probabilities(z, out)
+        write_probabilities(z, z)
         for o in range(rule.outputs):
-            out[o] = 2.0 * out[o] - 1.0
+            out[o] = 2.0 * z[o] - 1.0
     else:
         for o in range(rule.outputs):
             out[o] = z[o]
 
 
 @njit
-def write_common(rule, shared, given, f):
+def write_common(rule, shared, given, line, f):
     """Write the scores f of the common model as corrections are added to them.
 
     `given` are numbers near the targets so far, or probabilities as 2 p - 1.
@@ -155,7 +184,8 @@ def write_common(rule, shared, given, f):
             p = 0.5 + 0.5 * given[o]
             f[o] = min(max(p, rule.calibration.sure), 1.0 - rule.calibration.sure)
         write_log_odds(f, f)
-        write_calibrated(rule.calibration, shared[SUMS + rule.experts :], f, f)
+        line[:] = shared[SUMS + rule.experts :]
+        write_calibrated(rule.calibration, line, f, f)
         write_log_odds(f, f)
     else:
         low, high, rounds = shared[LOWEST], shared[HIGHEST], shared[ROUNDS]
@@ -253,11 +283,9 @@ def write_probabilities(z, p):
 
 
 @njit
-def learn(rule, shared, record, phi, given, f, y, weight, c, m, z, g):
-    """Learn from the targets y of a row, whose experts and mixture have been written.
-
-    `z` and `g` are scratch, one number per output.
-    """
+def learn(rule, shared, record, phi, given, y, weight, scratch):
+    """Learn from the targets y of a row, whose experts and mixture have been written."""
+    _, c, f, m, z, g, line = scratch
     rounds = shared[ROUNDS] + 1.0
     _write_slopes(rule, f, m, y, z, g)
     square = 0.0
@@ -273,7 +301,7 @@ def learn(rule, shared, record, phi, given, f, y, weight, c, m, z, g):
     if not rule.classifies:
         _observe_last(rule, shared, record, g, limit)
     else:
-        _calibrate(rule, shared, given, y, min(weight, 1.0), z, f)
+        _calibrate(rule, shared, given, y, min(weight, 1.0), line, z, f)
     h = _curvature(rule, g)
     _add(rule, record, phi, h, g, m, weight, limit)
     record.rows[0] += 1.0
@@ -375,15 +403,16 @@ def _observe_last(rule, shared, record, g, limit):
 
 
 @njit
-def _calibrate(rule, shared, given, y, power, z, p):
+def _calibrate(rule, shared, given, y, power, line, z, p):
     """Take a step of the calibration of the common model; z and p are scratch."""
     for o in range(rule.outputs):
         q = 0.5 + 0.5 * given[o]
         z[o] = min(max(q, rule.calibration.sure), 1.0 - rule.calibration.sure)
     write_log_odds(z, z)
-    line = shared[SUMS + rule.experts :]
+    line[:] = shared[SUMS + rule.experts :]
     write_calibrated(rule.calibration, line, z, p)
     calibrate(rule.calibration, line, z, p, y, power)
+    shared[SUMS + rule.experts :] = line
 
 
 @njit
@@ -404,23 +433,14 @@ def _add(rule, record, phi, h, g, m, weight, limit):
 # ---- the pass --------------------------------------------------------------------------------
 
 
-def scratch_of(rule: PoolingRule) -> tuple[Matrix, Matrix, Vector, Vector, Vector, Vector]:
-    """Return what `play` works in."""
-    n, outputs = rule.features, rule.outputs
-    work, c = np.zeros((n + 1 + outputs, n)), np.zeros((rule.experts, outputs))
-    return work, c, *(np.zeros(outputs) for _ in range(4))  # type: ignore[return-value]
-
-
 @entry
 def play(rule, strengths, shared, records, slots, phi, given, Y, weights, scratch, ahead, out):
     """Write the answer to each row, then learn it; rows of weight 0 are answered only.
 
     Only if the rows are `ahead`, the next of the stream, do answers lean on the last targets.
     """
-    work, c, f, m, z, g = scratch
     for t in range(phi.shape[0]):
         record = view_record(rule, records[slots[t]])
-        mixed = work, c, f, m, z
-        write_answer(rule, strengths, shared, record, phi[t], given[t], mixed, ahead, out[t])
+        write_answer(rule, strengths, shared, record, phi[t], given[t], scratch, ahead, out[t])
         if weights[t] != 0.0:
-            learn(rule, shared, record, phi[t], given[t], f, Y[t], weights[t], c, m, z, g)
+            learn(rule, shared, record, phi[t], given[t], Y[t], weights[t], scratch)
