@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from forks.cli import main
-from forks.keyed import load
+from forks.keyed import KeyedRegressor, load
 
 
 def forks(*arguments):
@@ -115,6 +115,10 @@ def test_what_a_saved_model_refuses(table, tmp_path):
     plain = tmp_path / "plain.forks"
     call(table, "--learner", "RBP", "--save", plain)
     assert "holds a model with no keys" in refused(table, "--model", plain, "--key", "town")
+    bare = tmp_path / "bare.forks"
+    KeyedRegressor().partial_fit(["a", "b"], [[1.0], [2.0]], [1.0, 2.0]).save(bare)
+    assert "but not which column has the keys" in refused(table, "--model", bare)
+    assert "but not which column has the keys" in forks("predict", bare, table).stderr
     bad.write_text("town,a,b\nRome,1,2\n,3,4\n")
     result = forks("predict", model, bad)
     assert result.exit_code == 2

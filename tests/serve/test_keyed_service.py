@@ -6,6 +6,8 @@ from kills import check, free_port, killed
 from made_up import ask, feedback, learn, rows_and_labels
 
 from forks.evaluate.files import read
+from forks.files import ModelFileError
+from forks.keyed import KeyedRegressor
 from forks.serve.keeper import Keeper
 from forks.serve.table_model import Settings
 
@@ -93,6 +95,9 @@ def test_a_file_of_another_service_is_served(tmp_path):
     assert begun.model.estimator.n_keys_ == 4
     for keeper in (plain, begun):
         keeper.close()
+    KeyedRegressor().partial_fit(["a", "b"], [[1.0], [2.0]], [1.0, 2.0]).save(tmp_path / "bare")
+    with pytest.raises(ModelFileError, match="does not say which column has the keys"):
+        Keeper(tmp_path / "three", begin=(tmp_path / "bare").read_bytes())
 
 
 @pytest.mark.slow

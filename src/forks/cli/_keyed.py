@@ -5,6 +5,15 @@ from typing import Any
 _SETTINGS = ("rank", "forgetting", "max_keys", "folder")
 
 
+def check_has_key(path: Any, model: Any, encoder: Any) -> None:
+    """Raise an error if a file holds a keyed model, and not which column has the keys."""
+    if hasattr(model, "max_keys") and not hasattr(encoder, "key"):
+        raise ValueError(
+            f"{path} holds a keyed model, but not which column has the keys: it was not made by "
+            "forks run --key, and forks.keyed.load reads it"
+        )
+
+
 def check_same_key(key: str | None, encoder: Any, path: Any) -> None:
     """Raise an error if a model is to go on with another key than it was made with."""
     known = getattr(encoder, "key", None)

@@ -12,7 +12,13 @@ import typer
 
 from forks.cli._app import part_of
 from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
-from forks.cli._keyed import beside_keys, check_same_key, make_keyed_model, with_keys
+from forks.cli._keyed import (
+    beside_keys,
+    check_has_key,
+    check_same_key,
+    make_keyed_model,
+    with_keys,
+)
 from forks.cli._reading import Columns, Following, Opening, given, input_file
 from forks.cli._streams import publishing, stream_input
 from forks.cli._understood import show_understood
@@ -110,6 +116,7 @@ def _begin(options: Any) -> _Begin:
         raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
     encoder = encoder_beside(saved)
     if model is not None:
+        check_has_key(options.model, model, encoder)
         check_same_key(options.key, encoder, options.model)
         return _Begin(model, encoder, known, model._task)
     note = saved.note if isinstance(saved.note, dict) else {}

@@ -16,6 +16,7 @@ from forks.cli._inputs import (
     plain_warnings,
     read_model,
 )
+from forks.cli._keyed import check_has_key
 from forks.cli._learning import cell_fault, matrix_of
 from forks.cli._paths import check_outputs
 from forks.cli._reading import FILE, Opening, input_file
@@ -83,6 +84,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
     keyed = hasattr(model, "n_keys_")
     if not (keyed or hasattr(model, "engine_")):
         raise ValueError(f"{options.model} holds a model that has learned nothing")
+    check_has_key(options.model, model, encoder)
     if keyed and options.explain is not None:
         raise ValueError("--explain is not for models with a key")
     width, classes = model.n_features_in_, getattr(model, "classes_", None)

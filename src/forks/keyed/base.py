@@ -189,7 +189,7 @@ class KeyedEstimator(BaseEstimator):
             out[part] = corrections.play(numbers, X[part], given, targets[part], weights[part])
 
         blocks = blocks_of(len(X), corrections.block)
-        if self.max_keys is None:
+        if corrections.table.max_keys is None:
             in_two_steps(blocks, common, correct)
             return _shaped(out)
         for part in blocks:

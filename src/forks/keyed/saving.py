@@ -92,7 +92,7 @@ def load(path: str | Path, folder: str | Path | None = None) -> Any:
 def is_keyed(path: str | Path) -> bool:
     """Return whether a file holds a keyed model."""
     try:
-        return LargeFile(path).header.get("estimator") in _ESTIMATORS
+        return str(LargeFile(path).header.get("estimator")) in _ESTIMATORS
     except ModelFileError:
         return False
 

@@ -313,6 +313,8 @@ class TableModel:
 
     def _take(self, saved: Saved, told: dict[str, Any]) -> None:
         self.encoder, self.estimator = encoder_beside(saved), saved.model
+        if isinstance(saved.model, KeyedEstimator) and not isinstance(self.encoder, KeyedEncoder):
+            raise ValueError("the file does not say which column has the keys")
         classes = getattr(saved.model, "classes_", None)
         kind = told.get("kind")
         self.kind = LabelKind(kind) if kind else LabelKind.of_classes(classes)
