@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from keyed_streams import keyed_stream
+from scipy import sparse
 
 from forks.keyed import KeyedRegressor
 
@@ -54,6 +55,7 @@ def test_bad_keys(case, rows, tmp_path):
         ([[1.0] * 4] * 2, [1.0], r"y must be of the shape \(2,\)"),
         ([[1.0] * 4] * 2, ["a", "b"], "y must be numbers"),
         ([[1.0] * 4] * 2, [1.0, None], "y must be numbers|nan"),
+        (sparse.csr_array(np.ones((2, 4))), [1.0, 2.0], r"X is sparse, .*X\.toarray\(\)"),
     ],
 )
 def test_bad_rows_and_targets(X_bad, y_bad, message, tmp_path):

@@ -70,9 +70,9 @@ def test_probabilities_sum_to_one_and_agree_with_the_labels(n_classes):
 
 def test_other_labels_are_refused():
     keys, X, y = classes_stream(100, 5, 2)
-    model = KeyedClassifier().partial_fit(keys, X, y)
+    model = KeyedClassifier().partial_fit(keys, X, y, classes=["a", "b"])
     with pytest.raises(ValueError, match=r"y\[1\] is 'z'"):
         model.partial_fit(keys[:2], X[:2], ["a", "z"])
     assert model.n_rounds_ == 100
-    with pytest.raises(ValueError, match="at least two classes"):
-        KeyedClassifier().partial_fit(keys[:2], X[:2], ["a", "a"])
+    with pytest.raises(ValueError, match="classes must be at least two"):
+        KeyedClassifier().partial_fit(keys[:2], X[:2], ["a", "a"], classes=["a"])

@@ -8,7 +8,7 @@ import pytest
 from keyed_streams import keyed_stream
 
 import forks
-from forks.files import LargeFile, unpack
+from forks.files import LargeFile, pack, unpack
 from forks.keyed import KeyedClassifier, KeyedRegressor, load
 
 KEYS, X, Y = keyed_stream(900, 40)
@@ -62,6 +62,18 @@ def test_names_and_kinds_of_keys_are_kept(tmp_path):
     assert again.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="feature names"):
         again.predict(keys[:1], frame.rename(columns={"a": "z"})[:1])
+
+
+def test_a_file_of_before_there_were_weights(tmp_path):
+    model = KeyedRegressor(rank=3).partial_fit(KEYS[:99], X[:99], Y[:99])
+    model.save(tmp_path / "m")
+    header, arrays = unpack("m", (tmp_path / "m").read_bytes())
+    assert (arrays.pop("first.weights") == 1.0).all()
+    (tmp_path / "old").write_bytes(pack(header, arrays, header["library"]))
+    rest = KEYS[99:], X[99:], Y[99:]
+    np.testing.assert_array_equal(
+        load(tmp_path / "old").prequential(*rest), model.prequential(*rest)
+    )
 
 
 def test_a_new_model_can_be_saved(tmp_path):

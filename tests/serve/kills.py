@@ -25,6 +25,7 @@ from forks.serve.operations import Kind, from_record
 from forks.serve.table_model import Settings
 
 _CLIENTS = 8
+FAST = Settings(effort="fast")
 
 
 @dataclass
@@ -43,10 +44,11 @@ def free_port():
         return found.getsockname()[1]
 
 
-def started(folder, port, every=300):
+def started(folder, port, every=300, more=()):
     """Start a service, and wait until it answers; return it and the seconds that took."""
     command = [sys.executable, "-m", "forks.cli", "serve", "--state", str(folder)]
     command += ["--port", str(port), "--effort", "fast", "--every", str(every), "--keep-journal"]
+    command += more
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while True:
@@ -103,11 +105,11 @@ async def _send_one(client, url, known, rng):
         known.learned += [first + i for i in range(n)]
 
 
-def killed(folder, n, port, seed=0, seconds=2.0):
+def killed(folder, n, port, seed=0, seconds=2.0, more=()):
     """Kill a service n times under load; return what it acknowledged, and seconds of starts."""
     known, times, rng = Acknowledged(), [], random.Random(seed)
     for i in range(n):
-        process, started_in = started(folder, port)
+        process, started_in = started(folder, port, more=more)
         times.append(started_in)
         timer = asyncio.new_event_loop()
         delay = rng.uniform(0.05, seconds)
@@ -122,12 +124,12 @@ def killed(folder, n, port, seed=0, seconds=2.0):
     return known, times
 
 
-def check(folder, known, scratch):
+def check(folder, known, scratch, settings=FAST):
     """Check what is there against what was acknowledged; return the rows that were learned."""
     model = folder / "models" / "default"
     journal = Journal(model, 0, keep=True)
     learned, labelled = [], []
-    plain = Keeper(scratch, Settings(effort="fast"))
+    plain = Keeper(scratch, settings)
     for _, record in journal.replay():
         operation = from_record(record)
         (outcome,) = plain.do([operation])  # one after the other

@@ -33,15 +33,16 @@ def test_a_stream_is_learned_as_a_file_of_its_messages(broker, stream, tmp_path)
     assert found == of_file
 
 
-def test_a_run_goes_on_where_its_checkpoint_ends(broker, stream, tmp_path):
+@pytest.mark.parametrize("key", [(), ("--key", "town")], ids=["", "by key"])
+def test_a_run_goes_on_where_its_checkpoint_ends(broker, stream, tmp_path, key):
     rows = made_up_rows(500)
     broker.make(stream, rows[:230])
-    resumed = ("--until-end", "--every", 100, "--checkpoint", tmp_path / "ck", "--resume")
+    resumed = (*key, "--until-end", "--every", 100, "--checkpoint", tmp_path / "ck", "--resume")
     learned(tmp_path / "parts", broker.url(stream), *resumed)
     learned(tmp_path / "parts", broker.url(stream), *resumed)  # nothing new
     broker.publish(stream, rows[230:])
     model = learned(tmp_path / "parts", broker.url(stream), *resumed)["save"]
-    whole = learned(tmp_path / "whole", broker.url(stream), "--until-end", "--every", 100)
+    whole = learned(tmp_path / "whole", broker.url(stream), *key, "--until-end", "--every", 100)
     assert model == whole["save"]
 
 

@@ -33,7 +33,7 @@ class FileCommand(TyperCommand):
 
 def read_model(path: Path) -> Any:
     """Load a model with what is beside it; a folder is that of a checkpoint."""
-    from forks.estimators.saving import read
+    from forks.evaluate.files import read
     from forks.evaluate.session import CHECKPOINT
 
     return read(path / CHECKPOINT if path.is_dir() else path)

@@ -1,6 +1,8 @@
 """`forks run`: from the files to the end of the pass."""
 
+import shutil
 import sys
+import tempfile
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -10,6 +12,13 @@ import typer
 
 from forks.cli._app import part_of
 from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
+from forks.cli._keyed import (
+    beside_keys,
+    check_has_key,
+    check_same_key,
+    make_keyed_model,
+    with_keys,
+)
 from forks.cli._reading import Columns, Following, Opening, given, input_file
 from forks.cli._streams import publishing, stream_input
 from forks.cli._understood import show_understood
@@ -107,6 +116,8 @@ def _begin(options: Any) -> _Begin:
         raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
     encoder = encoder_beside(saved)
     if model is not None:
+        check_has_key(options.model, model, encoder)
+        check_same_key(options.key, encoder, options.model)
         return _Begin(model, encoder, known, model._task)
     note = saved.note if isinstance(saved.note, dict) else {}
     rows = int(note.get("run", {}).get("rows", 0))
@@ -130,14 +141,24 @@ def _prepared(
         if first is not None and begin.place is None:
             check_labels(file, _present(_labels_of(file, first)), task, told=True)
     encoder, model = begin.encoder, begin.model
-    if begin.known is None and model is None and file.input.is_table:
-        encoder = new_encoder(file, first, task, options.hash_bits)
-    if model is None:
+    if begin.known is None and model is None:
+        encoder = _first_encoder(options, file, first, task)
+    if model is None and options.key is not None:
+        model = make_keyed_model(task, settings, options.seed, str(options.effort or "fast"))
+    elif model is None:
         effort, learner = options.effort or "balanced", options.learner or "adaptive"
         model = make_model(task, learner, settings, options.seed, str(effort))
     width = first.X.shape[1] if encoder is None else len(encoder.get_feature_names_out())
     show_understood(file, encoder, task, why, width)
     return model, encoder
+
+
+def _first_encoder(options: Any, file: Any, first: Any, task: str) -> Any:
+    """Return an encoder for the first rows; None if they are no table."""
+    if options.key is not None:
+        rest = beside_keys(file, options.key, first)
+        return with_keys(file, options.key, new_encoder(file, rest, task, options.hash_bits))
+    return new_encoder(file, first, task, options.hash_bits) if file.input.is_table else None
 
 
 def new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
@@ -214,17 +235,20 @@ class _Kept:
 
 def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
     """Write a model, how its files were read, and the encoder; to standard output for "-"."""
-    from forks.estimators.saving import as_bytes
     from forks.evaluate.encoded import encoder_state
-    from forks.files import write_atomically
+    from forks.evaluate.files import save
 
     note, arrays = encoder_state(encoder)
-    data = as_bytes(model, {"input": known.as_json(), **note}, arrays)
-    if str(path) == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(path, data)
+    note = {"input": known.as_json(), **note}
+    if str(path) != "-":
+        save(path, model, note, arrays)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.forks"
+        save(file, model, note, arrays)
+        with open(file, "rb") as saved:
+            shutil.copyfileobj(saved, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
 
 
 def _described(options: Any) -> dict[str, Any]:
@@ -235,6 +259,8 @@ def _described(options: Any) -> dict[str, Any]:
     del told["chunk"]  # results do not depend on it
     for name in ("task", "classes", "learner", "effort", "settings", "seed", "shuffle"):
         told[name] = getattr(options, name)
+    if options.key is not None:  # checkpoints of before there were keys have none
+        told["key"] = options.key
     names = {name: f"--{name.replace('_', '-')}" for name in told} | {"settings": "--set"}
     plain = {k: list(v) if isinstance(v, list | tuple) else v for k, v in told.items()}
     return {names[name]: value for name, value in plain.items()}

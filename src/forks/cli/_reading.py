@@ -171,8 +171,12 @@ def told_of(options: Any) -> dict[str, Any]:
     from forks.streams.tables import Told
 
     names = [name for name in Told.__dataclass_fields__ if hasattr(options, name)]
+    told = {name: getattr(options, name) for name in names}
+    if getattr(options, "key", None) is not None:  # keys are text: 007 is not 7
+        told["categorical"] = [*told["categorical"], options.key]
+        told["only"] = [*told["only"], options.key] if told["only"] else []
     return {
-        "told": Told(**{name: getattr(options, name) for name in names}),
+        "told": Told(**told),
         "format": options.format,
         "dialect": Dialect(options.delimiter, options.header, options.decimal),
         "na": tuple(options.na),

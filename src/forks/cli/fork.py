@@ -8,6 +8,7 @@ import typer
 
 from forks.cli._app import count_option, folder_option
 from forks.cli._inputs import read_model
+from forks.cli._keyed import refuse_keyed
 from forks.cli._paths import check_folder
 
 
@@ -32,6 +33,7 @@ def fork(options: Options) -> None:
 
     check_folder("--folder", options.folder)
     saved = read_model(options.model)
+    refuse_keyed(options.model, saved.model)
     if not hasattr(saved.model, "engine_"):
         raise ValueError(f"{options.model}: the model has learned nothing yet")
     forks = saved.model.fork(options.n, options.rows)

@@ -47,8 +47,10 @@ def _described(path: Path) -> dict[str, Any]:
         "estimator": type(model).__name__,
         "task": model._task,
         "parameters": parameters,
-        "fitted": hasattr(model, "engine_"),
+        "fitted": hasattr(model, "n_rounds_"),
     }
+    keyed = model if hasattr(model, "n_keys_") else None
+    model = model if keyed is None else keyed.common_
     if contents["fitted"]:
         contents |= {
             "learner": encode("learner", model.learner_),
@@ -64,12 +66,16 @@ def _described(path: Path) -> dict[str, Any]:
         if model._origin is not None:
             numbers = ", ".join(map(str, model._origin.parts))
             contents["fork"] = f"{numbers} of {model._origin.n}"
+    if keyed is not None:
+        contents |= {"keys": keyed.n_keys_, "bytes_per_key": keyed.bytes_per_key_}
     known, encoder = input_of(saved), encoder_beside(saved)
     if contents["fitted"]:
         contents |= _insight(model, known, encoder)
     if known is not None:
         contents["input"] = known.as_json()
     if encoder is not None:
+        if hasattr(encoder, "key"):
+            contents["key"] = encoder.key
         contents["columns"] = [column._asdict() for column in encoder.columns_]
     if isinstance(saved.note, dict) and "run" in saved.note:
         contents["run"] = {name: saved.note["run"].get(name) for name in ("rows", "every")}

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from forks.cli._inputs import read_model
+from forks.cli._keyed import refuse_keyed
 from forks.cli._paths import check_outputs
 
 
@@ -38,6 +39,8 @@ def merge(options: Options) -> None:
 
     check_outputs(output=options.output)
     saved = [read_model(path) for path in options.models]
+    for path, each in zip(options.models, saved, strict=True):
+        refuse_keyed(path, each.model)
     _check_inputs(options.models, saved)
     try:
         model = merged([each.model for each in saved], close=options.close or None)

@@ -16,6 +16,7 @@ from forks.cli._inputs import (
     plain_warnings,
     read_model,
 )
+from forks.cli._keyed import check_has_key
 from forks.cli._learning import cell_fault, matrix_of
 from forks.cli._paths import check_outputs
 from forks.cli._reading import FILE, Opening, input_file
@@ -80,8 +81,12 @@ def _predict(options: Options) -> tuple[int, int, Any]:
 
     saved = read_model(options.model)
     model, known, encoder = saved.model, input_of(saved), encoder_beside(saved)
-    if not hasattr(model, "engine_"):
+    keyed = hasattr(model, "n_keys_")
+    if not (keyed or hasattr(model, "engine_")):
         raise ValueError(f"{options.model} holds a model that has learned nothing")
+    check_has_key(options.model, model, encoder)
+    if keyed and options.explain is not None:
+        raise ValueError("--explain is not for models with a key")
     width, classes = model.n_features_in_, getattr(model, "classes_", None)
     measures = RegressionMeasures() if classes is None else ClassificationMeasures(classes)
     rows = labelled = 0
@@ -148,6 +153,8 @@ def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) ->
     from forks.estimators.explaining import strongest
     from forks.evaluate.predictions import Predictions, probabilities_of
 
+    if hasattr(model, "n_keys_"):
+        return _keyed_table(model, X, y)
     moved = None
     if explain is not None:
         features, effects = strongest(model.explain(X), explain)
@@ -159,3 +166,13 @@ def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) ->
     if probabilities is not None and len(model.classes_) == 1:
         probabilities = np.ones((len(scores), 1))
     return Predictions(model.labels_of(scores), scores, probabilities, y, moved)
+
+
+def _keyed_table(model: Any, rows: Any, y: Any) -> Any:
+    """Return the predictions of rows with keys."""
+    from forks.evaluate.predictions import Predictions
+
+    if not hasattr(model, "classes_"):
+        return Predictions(model.predict(*rows), y=y)
+    scores = model.decision_function(*rows)
+    return Predictions(model.labels_of(scores), scores, model.probabilities_of(scores), y)

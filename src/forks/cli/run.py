@@ -16,7 +16,6 @@ from forks.cli._app import (
     text_option,
 )
 from forks.cli._inputs import interrupts, plain_warnings
-from forks.cli._keyed import run_keyed
 from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
@@ -130,10 +129,8 @@ def run(options: Options) -> None:
     Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
     terminated.
     """
-    if options.key is not None:
-        with plain_warnings(), interrupts(None):
-            run_keyed(options)
-        return
+    if options.key is not None and options.learner is not None:
+        raise ValueError("--key has a learner of its own: --learner cannot change it")
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the folder to go on from")
     if options.model is not None and (said := given(options, Modelling)):
@@ -164,13 +161,21 @@ def _report(finished: Any, options: Options) -> None:
     """Print the figures of a run."""
     from forks.evaluate.session import WINDOW
 
-    figures, mends = finished.figures, finished.model.n_mends_
+    model, figures, mends = finished.model, finished.figures, finished.model.n_mends_
+    keyed = hasattr(model, "n_keys_")
     if options.as_json:
-        show_json(figures, {"mends": mends, "last_mend": finished.model.last_mend_})
+        more = {"mends": mends, "last_mend": model.last_mend_}
+        if keyed:
+            more |= {"keys": model.n_keys_, "bytes_per_key": model.bytes_per_key_}
+        show_json(figures, more)
         return
     text = line(figures)
+    if keyed:
+        text += f", {model.n_keys_:,} keys of {model.bytes_per_key_:,} bytes"
     if mends:
-        text += f", {mends:,} steps mended, the last in row {finished.model.last_mend_:,}"
+        text += f", {mends:,} steps mended"
+        if model.last_mend_ is not None:
+            text += f", the last in row {model.last_mend_:,}"
     to_stdout = [name for name in _OUTPUTS if str(getattr(options, name)) == "-"]
     unlabelled = figures.get("unlabelled", 0)
     if unlabelled:

@@ -44,6 +44,12 @@ class Options:
     task: Annotated[Task, typer.Option(help="Of new models; auto: by the first labels.")] = (
         Task.AUTO
     )
+    key: Annotated[
+        str | None, text_option("COLUMN", "Of new models: one for each value of a column.")
+    ] = None
+    max_keys: Annotated[
+        int | None, count_option("Keys in memory; others are on disk. [default: all]")
+    ] = None
     tokens: Annotated[
         Path | None, file_option("FILE", "Hashes of tokens, with roles: who may do what.")
     ] = None
@@ -124,8 +130,11 @@ def _context(options: Options) -> Any:
     from forks.serve.context import Context
     from forks.serve.limits import Limits
     from forks.serve.service import Service
-    from forks.serve.table_model import Settings
+    from forks.serve.table_model import Settings, check_key
 
+    if options.max_keys is not None and options.key is None:
+        raise ValueError("--max-keys needs --key, the column of the keys")
+    check_key(options.key, options.max_keys)
     access = Access([]) if options.tokens is None else Access.from_file(options.tokens)
     limits = Limits(
         body=options.max_body * 2**20,
@@ -137,7 +146,7 @@ def _context(options: Options) -> Any:
     begin = [_begin(text) for text in options.models or []]
     service = Service(
         options.state,
-        Settings(effort=str(options.effort), task=task),
+        Settings(str(options.effort), task, key=options.key, max_keys=options.max_keys),
         every=options.every,
         most=options.labels_wait,
         age=86_400.0 * options.labels_days,

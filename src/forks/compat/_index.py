@@ -82,6 +82,11 @@ class FeatureIndex:
         columns, width = kept["columns"], kept["width"]
         self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
+    @property
+    def array(self) -> Matrix:
+        """The row that was made last."""
+        return self._row
+
     def last_row(self) -> dict[Hashable, float]:
         """Return the numbers in the row that was made last, by name."""
         return {name: float(self._row[0, place]) for name, place in self.columns.items()}

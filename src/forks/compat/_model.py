@@ -160,6 +160,10 @@ class KernelModel(Beginner):
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a dict of features and its label or target; `w` is a factor of its loss."""
+        self._learn_one(x, y, w)
+
+    def _learn_one(self, x: dict[Any, Any], y: Any, w: float) -> Any:
+        """Return the score of a dict (a matrix for several outputs), before it is learned."""
         with self._lock:
             known = self._with(self._known, y)
             target = self._target(known, y)
@@ -174,11 +178,12 @@ class KernelModel(Beginner):
             if self._late.predicted:
                 self._late.learn_one(self._index.values, engine)
             if self._first_rows is None:
-                engine.one_row(row, target, w)
+                score = engine.one_row(row, target, w)
             else:
-                self._learn_rows(row, np.reshape(target, (1, -1)), np.array([w]))
+                score = self._learn_rows(row, np.reshape(target, (1, -1)), np.array([w]))
             if self._mixed is not None and w > 0.0:
                 self._mixed.learn(x, y)
+            return score
 
     def _row(self, x: dict[Any, Any], learn: bool) -> Matrix:
         """Return the row of a dict, in an array that is written to again by the next call."""

@@ -23,9 +23,14 @@ _MIXED = "mixed."
 
 def save(path: str | Path, model: Any) -> None:
     """Write a model to a file, for `load`."""
+    write_atomically(path, as_bytes(model))
+
+
+def as_bytes(model: Any) -> bytes:
+    """Return the bytes of a file."""
     with model._lock:
         model._settle()
-        write_atomically(path, _as_bytes(model))
+        return _as_bytes(model)
 
 
 def _as_bytes(model: Any) -> bytes:
@@ -55,12 +60,17 @@ def _fitted(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 def load(path: str | Path, kinds: dict[str, Any]) -> Any:
     """Load a model of one of some classes; nothing in the file is trusted."""
-    header, arrays = unpack(str(path), Path(path).read_bytes())
+    return from_bytes(str(path), Path(path).read_bytes(), kinds)
+
+
+def from_bytes(file: str, data: bytes, kinds: dict[str, Any]) -> Any:
+    """Load a model from the bytes of a file, which has a name in errors."""
+    header, arrays = unpack(file, data)
     try:
         return _model(header, arrays, kinds)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise cannot_load(str(path), reason) from None
+        raise cannot_load(file, reason) from None
 
 
 def _model(header: Any, arrays: dict[str, np.ndarray], kinds: dict[str, Any]) -> Any:

@@ -35,6 +35,9 @@ may be known already.
 **Mini-batches** are learned row by row, in compiled code: `learn_many` does what `learn_one` on
 each row would do, bit for bit. Frames are those that River takes: pandas, and with River 0.26 or
 later also polars and pyarrow.
+
+**Keys.** `KeyedRegressor` and `KeyedClassifier` are one model per key, as those of `forks.keyed`:
+the key is a field of each dict. They learn one dict at a time.
 """
 
 import math
@@ -50,14 +53,22 @@ except ImportError as error:
     raise ImportError("forks.compat.river needs River: pip install 'forks-learn[river]'") from error
 
 from forks.compat._frames import series_like
+from forks.compat._keyed import KeyedModel
 from forks.compat._labels import TwoLabels, check_label, number_of, plain_label
 from forks.compat._model import KernelModel, LabelModel
 from forks.engine import Engine, EngineGroup, Matrix
 from forks.engine.checks import whole
 from forks.estimators.insight import answers_of, check_level
+from forks.estimators.labels import class_probabilities
 from forks.features.table.targets import MOST_CLASSES
 
-__all__ = ["KernelClassifier", "KernelMulticlassClassifier", "KernelRegressor"]
+__all__ = [
+    "KernelClassifier",
+    "KernelMulticlassClassifier",
+    "KernelRegressor",
+    "KeyedClassifier",
+    "KeyedRegressor",
+]
 
 
 class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[misc]
@@ -281,6 +292,125 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
             return series_like(values, X, self._y_name)
 
 
+class KeyedClassifier(KeyedModel, base.Classifier):
+    """One classifier for each key, of any number of classes, which may appear over time.
+
+    Parameters
+    ----------
+    key, effort, rank, forgetting, max_keys, max_features, seed
+        See `KeyedRegressor`.
+    max_classes
+        Labels that may appear; one more is an error.
+
+    Attributes
+    ----------
+    n_keys
+        Keys that have come.
+
+    Examples
+    --------
+    >>> from forks.compat.river import KeyedClassifier
+    >>> model = KeyedClassifier(key="user")
+    >>> for i in range(200):
+    ...     x = {"user": "ann" if i % 3 else "bob", "clicks": i % 5}
+    ...     model.learn_one(x, "buys" if (x["clicks"] > 2) == (x["user"] == "ann") else "leaves")
+    >>> [model.predict_one({"user": user, "clicks": 4}) for user in ("ann", "bob")]
+    ['buys', 'leaves']
+    """
+
+    _classifies = True
+
+    def __init__(
+        self,
+        key: Hashable = "key",
+        effort: str = "fast",
+        rank: int = 15,
+        forgetting: float = 0.002,
+        max_keys: int | None = None,
+        max_features: int = 1000,
+        max_classes: int = 100,
+        seed: int | None = None,
+    ) -> None:
+        self.max_classes = max_classes
+        common = KernelMulticlassClassifier(
+            effort=effort, max_features=max_features, max_classes=max_classes, seed=seed
+        )
+        self._start(common, key, rank, forgetting, max_keys)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
+        """Predict the probability of each label that has come."""
+        with self._lock:
+            names, scores = self._common._names(), self._answer_one(x)
+            if scores is None:
+                return dict.fromkeys(names, 1.0 / max(1, len(names)))
+            shares = class_probabilities(0.5 + 0.5 * scores[:, :-1])[0] if names[1:] else [1.0]
+            return dict(zip(names, map(float, shares), strict=True))
+
+    def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
+        """Predict the label of a dict of features: before the first label, None."""
+        with self._lock:
+            scores = self._answer_one(x)
+            return None if scores is None else self._common._names()[int(scores[0, :-1].argmax())]
+
+
+class KeyedRegressor(KeyedModel, base.Regressor):
+    """One regressor for each key: a common model, and what the key's own rows add to it.
+
+    Parameters
+    ----------
+    key
+        The field of each dict that has the key, a string or a whole number; it is no feature.
+    effort
+        Of the common model: "fast", "balanced" or "best".
+    rank, forgetting, max_keys
+        See `forks.keyed.KeyedRegressor`.
+    max_features
+        Names of features that get a column each; further ones are ignored.
+    seed
+        Of the common model.
+
+    Attributes
+    ----------
+    n_keys
+        Keys that have come.
+
+    Examples
+    --------
+    >>> from forks.compat.river import KeyedRegressor
+    >>> model = KeyedRegressor(key="station")
+    >>> for i in range(200):
+    ...     x = {"station": "north" if i % 3 else "south", "wind": i % 7}
+    ...     model.learn_one(x, x["wind"] * (1.0 if x["station"] == "north" else -1.0))
+    >>> [round(model.predict_one({"station": s, "wind": 5})) for s in ("north", "south")]
+    [5, -5]
+    """
+
+    _classifies = False
+
+    def __init__(
+        self,
+        key: Hashable = "key",
+        effort: str = "fast",
+        rank: int = 15,
+        forgetting: float = 0.002,
+        max_keys: int | None = None,
+        max_features: int = 1000,
+        seed: int | None = None,
+    ) -> None:
+        common = KernelRegressor(effort=effort, max_features=max_features, seed=seed)
+        self._start(common, key, rank, forgetting, max_keys)
+
+    def predict_one(self, x: dict[Any, Any]) -> float:
+        """Predict the target of a dict of features: before the first target, 0."""
+        with self._lock:
+            answer = self._answer_one(x)
+            return 0.0 if answer is None else float(answer[0, 0])
+
+
 def load(path: str | Path) -> Any:
     """Load a River model that `save` has written; it goes on as if it had never stopped.
 
@@ -291,7 +421,10 @@ def load(path: str | Path) -> Any:
     ModelFileError
         If the file is damaged, or has no model of this module.
     """
-    from forks.compat._saving import load
+    from forks.compat import _keyed_saving, _saving
 
+    if _keyed_saving.is_keyed(path):
+        keyed = (KeyedClassifier, KeyedRegressor)
+        return _keyed_saving.load(path, {kind.__name__: kind for kind in keyed})
     kinds = (KernelClassifier, KernelMulticlassClassifier, KernelRegressor)
-    return load(path, {kind.__name__: kind for kind in kinds})
+    return _saving.load(path, {kind.__name__: kind for kind in kinds})

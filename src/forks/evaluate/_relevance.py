@@ -9,6 +9,7 @@ _TOP = 10  # features whose relevance is recorded
 
 def most_relevant(model: Any) -> list[float]:
     """Return the numbers of the features that matter most now, and then their relevance."""
+    model = getattr(model, "common_", model)  # of all keys
     if not hasattr(model.learner_, "feature_relevance"):
         return []
     width = min(_TOP, model.n_features_in_)

@@ -7,11 +7,13 @@ import numpy as np
 from forks.estimators.saving import Saved
 from forks.features import TableEncoder
 from forks.files import ModelFileError
+from forks.keyed.tables import KeyedEncoder
 
 _NAME = "encoder"
+Encoder = TableEncoder | KeyedEncoder
 
 
-def encoder_state(encoder: TableEncoder | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def encoder_state(encoder: Encoder | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what is kept of an encoder: entries of the note, and arrays."""
     if encoder is None:
         return {}, {}
@@ -19,13 +21,15 @@ def encoder_state(encoder: TableEncoder | None) -> tuple[dict[str, Any], dict[st
     return {_NAME: known}, {f"{_NAME}.{name}": array for name, array in arrays.items()}
 
 
-def encoder_beside(saved: Saved) -> TableEncoder | None:
+def encoder_beside(saved: Saved) -> Encoder | None:
     """Return the encoder that was kept beside a model, if there is one."""
     if not isinstance(saved.note, dict) or _NAME not in saved.note:
         return None
     prefix = f"{_NAME}."
     arrays = {k.removeprefix(prefix): v for k, v in saved.arrays.items() if k.startswith(prefix)}
+    known = saved.note[_NAME]
+    kind = KeyedEncoder if isinstance(known, dict) and "key" in known else TableEncoder
     try:
-        return TableEncoder.from_state(saved.note[_NAME], arrays)
+        return kind.from_state(known, arrays)
     except ValueError as error:
         raise ModelFileError(str(error)) from None

@@ -21,6 +21,7 @@ from forks.evaluate.metrics import SIGNS
 from forks.evaluate.player import Player
 from forks.evaluate.predictions import probabilities_of
 from forks.evaluate.rows import Queue, Rows, labels_among
+from forks.keyed.base import KeyedEstimator
 from forks.losses import Hinge, Loss, SquaredError
 
 
@@ -31,7 +32,11 @@ def player_for(
     if isinstance(model, Player):
         return model
     kind: type[Player] = PartialFitPlayer
-    if isinstance(model, OnlineEstimator):
+    if isinstance(model, KeyedEstimator):
+        from forks.evaluate.keyed import KeyedPlayer
+
+        kind = KeyedPlayer
+    elif isinstance(model, OnlineEstimator):
         kind = EstimatorPlayer
     elif isinstance(model, Learner | Engine):
         kind = LearnerPlayer

@@ -21,17 +21,19 @@ import numpy as np
 from forks.engine.checks import whole
 from forks.estimators.base import OnlineEstimator
 from forks.estimators.labels import UnknownLabelError
-from forks.estimators.saving import Saved, read, save
+from forks.estimators.saving import Saved
 from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output, Publisher
 from forks.evaluate._relevance import by_feature, most_relevant
 from forks.evaluate.encoded import encoder_beside, encoder_state
+from forks.evaluate.files import read, save
 from forks.evaluate.metrics import ClassTally, Played
-from forks.evaluate.players import EstimatorPlayer
+from forks.evaluate.players import player_for
 from forks.evaluate.predictions import Predictions, plain
 from forks.evaluate.rows import Rows, labelled_of, labels_among, rows_of
 from forks.files import ModelFileError, encode, remove_temporary
+from forks.keyed.base import KeyedEstimator
 
 CHECKPOINT = "checkpoint.forks"
 WINDOW = 1000  # rounds of the recent figures
@@ -89,7 +91,7 @@ class Finished:
 
 
 def learn(
-    model: OnlineEstimator,
+    model: OnlineEstimator | KeyedEstimator,
     stream: Iterable[Any],
     *,
     classes: Any = None,
@@ -112,7 +114,7 @@ def learn(
     Parameters
     ----------
     model : estimator
-        One of this package; it learns in place, unless a run is resumed.
+        One of this package, or a keyed one; it learns in place, unless a run is resumed.
     stream : iterable of chunks (X, y) or (X, y, weights)
         From the beginning, also if a run is resumed, unless there is `state_after`. Results do
         not depend on how it is cut.
@@ -135,7 +137,7 @@ def learn(
         Called with every record, a dict.
     note : JSON value, optional
         Kept in the checkpoint; a run with another note cannot be resumed.
-    encoder : TableEncoder, optional
+    encoder : TableEncoder or KeyedEncoder, optional
         Encodes the rows of the stream, which are raw columns then. It has seen the first rows
         (`look`), learns each row with the model, and is kept in checkpoints.
     beside : dict of JSON values, optional
@@ -203,9 +205,10 @@ class _Session:
         self, model: Any, classes: Any, every: int, checkpoint: Any, note: Any, on_record: Any
     ) -> None:
         parameters = {k: encode(k, v) for k, v in model.get_params(deep=False).items()}
-        described = {"estimator": type(model).__name__, "parameters": parameters}
+        name = type(model).__name__
+        described = {"estimator": name, "parameters": parameters}
         self.settings = {"every": every, "model": described, "note": note}  # to be resumed with
-        self.player = EstimatorPlayer(type(model).__name__, model, window=WINDOW, classes=classes)
+        self.player: Any = player_for(name, model, window=WINDOW, classes=classes)
         self.every = every
         self.folder = None if checkpoint is None else Path(checkpoint)
         self.on_record = on_record
@@ -233,7 +236,7 @@ class _Session:
         if not resume:
             raise ValueError(f"{path} is there already: resume that run, or remove it")
         remove_temporary(self.folder)
-        saved = read(path)
+        saved = read(path, getattr(self.player.model, "folder", None))
         try:
             return self._restore(path, saved)
         except (KeyError, TypeError, IndexError) as error:
@@ -251,11 +254,10 @@ class _Session:
                 "with, but not its figures"
             )
         self.curve.restore(saved.arrays)
-        self.records = saved.arrays["records"].tolist()
         self.columns = run["columns"]
-        self.relevance = saved.arrays["relevance"].tolist()
-        is_open = self.player.is_open
-        self.player = EstimatorPlayer(self.player.name, saved.model, window=WINDOW)
+        self.records, self.relevance = (saved.arrays[n].tolist() for n in ("records", "relevance"))
+        name, is_open = self.player.name, self.player.is_open
+        self.player = player_for(name, saved.model, window=WINDOW)
         self.player.is_open = is_open
         self.player.resume(self.saved, saved.arrays, int(run.get("unlabelled", 0)))
         if self.encoder is not None:

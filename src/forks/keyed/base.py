@@ -1,22 +1,28 @@
 """What the keyed estimators share: a common model, and corrections for each key."""
 
+import copy
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from forks.engine import Matrix
+from forks.engine import Matrix, Vector
 from forks.engine.checks import whole
-from forks.estimators.inputs import finite_or_missing
-from forks.keyed.corrections import Corrections
+from forks.estimators.inputs import checked_weights, finite_or_missing
+from forks.keyed.corrections import BLOCK, Corrections
 from forks.keyed.keys import checked_keys
+from forks.keyed.two_steps import blocks_of, in_two_steps
 
 _FORM = {"dtype": np.float64, "order": "C", "force_writeable": True, "ensure_all_finite": False}
 LARGEST_RANK = 255
+_BEGINNING = threading.RLock()  # held while a model gets its first rows
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -39,6 +45,13 @@ class KeyedEstimator(BaseEstimator):
         """Return labels that can be learned, or raise an error that names the row."""
         raise NotImplementedError
 
+    def _arrivals(self, y: Any) -> list[tuple[slice, Any]]:
+        """Return parts of a chunk, and the labels that are known in each, or None."""
+        return [(slice(0, len(y)), None)]
+
+    def _go_on_with(self, labels: Any) -> None:
+        """Make room for labels that have come."""
+
     def _targets_of(self, y: Any) -> Matrix:
         """Return the targets of labels, one column per output."""
         raise NotImplementedError
@@ -46,30 +59,41 @@ class KeyedEstimator(BaseEstimator):
     def _n_outputs(self) -> int:
         raise NotImplementedError
 
+    def _learn_common(self, X: Matrix, y: Any, weights: Vector) -> Matrix:
+        """Return the answers of the common model to rows, each before it is learned."""
+        raise NotImplementedError
+
     def _common_answers(self, X: Any, ahead: bool) -> Matrix:
         """Return the answers of the common model."""
         raise NotImplementedError
 
+    def _together(self, answers: list[np.ndarray], parts: list[tuple[slice, Any]]) -> np.ndarray:
+        """Return the answers to all parts of a chunk."""
+        (only,) = answers
+        return only
+
     # ---- learning ------------------------------------------------------------------------------
 
-    def fit(self, keys: Any, X: Any, y: Any) -> Any:
+    def fit(self, keys: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Forget everything, then learn the rows in one pass, in their order.
 
         An error leaves the model as it was.
 
         Parameters
         ----------
-        keys, X, y
+        keys, X, y, sample_weight
             As for `partial_fit`.
 
         Returns
         -------
         self
         """
-        self._from_nothing(keys, X, y, None)
+        self._from_nothing(keys, X, y, None, sample_weight)
         return self
 
-    def partial_fit(self, keys: Any, X: Any, y: Any, classes: Any = None) -> Any:
+    def partial_fit(
+        self, keys: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
         """Learn the next rows of the stream in their order; an empty chunk does nothing.
 
         An error about keys, rows or labels leaves the model as it was. An interrupt (Ctrl-C) may
@@ -85,21 +109,25 @@ class KeyedEstimator(BaseEstimator):
             Labels, or numbers for a regressor.
         classes : array, optional
             For classifiers: all labels that can occur, in the first call; without it those of the
-            first call.
+            first call are known at first, and others may come later.
+        sample_weight : float or array of shape (n_rows,), optional
+            How much each row counts; a row of weight 0 is answered and not learned.
 
         Returns
         -------
         self
         """
-        self.prequential(keys, X, y, classes)
+        self.prequential(keys, X, y, classes, sample_weight)
         return self
 
-    def prequential(self, keys: Any, X: Any, y: Any, classes: Any = None) -> np.ndarray:
+    def prequential(
+        self, keys: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
         """Answer each row before its label is used, learning as it goes; may be called again.
 
         Parameters
         ----------
-        keys, X, y, classes
+        keys, X, y, classes, sample_weight
             As for `partial_fit`.
 
         Returns
@@ -108,44 +136,69 @@ class KeyedEstimator(BaseEstimator):
             Numbers; for a classifier scores, 2 p - 1 with probabilities p. They answer "what comes
             next?", and may lean on the last targets of the key.
         """
-        if hasattr(self, "corrections_"):
-            return self._prequential(keys, X, y, classes, False)
-        return self._from_nothing(keys, X, y, classes)
+        if not hasattr(self, "corrections_"):
+            with _BEGINNING:  # two threads may come first
+                if not hasattr(self, "corrections_"):
+                    return self._from_nothing(keys, X, y, classes, sample_weight)
+        with self.corrections_.lock.alone:  # others see the model before this call, or after it
+            self.corrections_.enter()
+            return self._prequential(keys, X, y, classes, sample_weight, False)
 
-    def _from_nothing(self, keys: Any, X: Any, y: Any, classes: Any) -> np.ndarray:
+    def _from_nothing(
+        self, keys: Any, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> np.ndarray:
         """Begin anew; whatever fails, everything is as it was."""
-        before = self.__dict__.copy()
-        try:
-            return self._prequential(keys, X, y, classes, True)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        begun = copy.copy(self)
+        answers = begun._prequential(keys, X, y, classes, sample_weight, True)
+        for name in vars(self).keys() - vars(begun).keys():  # names of features, say
+            delattr(self, name)
+        self.__dict__.update(vars(begun))  # in one step
+        return answers
 
-    def _prequential(self, keys: Any, X: Any, y: Any, classes: Any, first: bool) -> np.ndarray:
+    def _prequential(
+        self, keys: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
+    ) -> np.ndarray:
         if _is_empty(keys) and _is_empty(y):
             return np.empty((0,)) if first or self._n_outputs() == 1 else self._nothing()
         keys = checked_keys(keys)
         rows = self._checked_rows(X, first)
-        _check_length("keys", len(keys), len(rows))
-        y = self._checked_labels(y, len(rows), first, classes)
+        n = len(rows)
+        _check_length("keys", len(keys), n)
+        weights = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
+        if first and not weights.any():
+            raise ValueError("sample_weight: all weights are zero")
+        y = self._checked_labels(y, n, first, classes)
         if first:
             self._begin(rows.shape[1])
-        targets, out = self._targets_of(y), np.empty((len(rows), self._n_outputs()))
-        step = self.corrections_.block
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            numbers = self.corrections_.reserve(keys[part])
-            given = self._learn_common(rows[part], y[part])
-            out[part] = self.corrections_.play(numbers, rows[part], given, targets[part])
+        parts, answers = self._arrivals(y), []
+        for part, labels in parts:
+            self._go_on_with(labels)
+            answers.append(self._learn(keys[part], rows[part], y[part], weights[part]))
+        return self._together(answers, parts)
+
+    def _learn(self, keys: list[Any], X: Matrix, y: Any, weights: Vector) -> np.ndarray:
+        """Return the answers to checked rows, each before it is learned."""
+        corrections = self.corrections_
+        targets, out = self._targets_of(y), np.empty((len(X), self._n_outputs()))
+
+        def common(part: slice) -> Matrix:
+            return self._learn_common(X[part], y[part], weights[part])
+
+        def correct(part: slice, given: Matrix) -> None:
+            numbers = corrections.reserve(keys[part])
+            out[part] = corrections.play(numbers, X[part], given, targets[part], weights[part])
+
+        blocks = blocks_of(len(X), corrections.block)
+        if corrections.table.max_keys is None:
+            in_two_steps(blocks, common, correct)
+            return _shaped(out)
+        for part in blocks:
+            corrections.reserve(keys[part])  # if the disk is full, nothing of them is learned
+            correct(part, common(part))
         return _shaped(out)
 
     def _check_parameters(self) -> None:
-        whole("rank", self.rank, 1, LARGEST_RANK)
-        if self.max_keys is not None:
-            whole("max_keys", self.max_keys, 1)
-        if not (isinstance(self.forgetting, Real) and 0.0 <= self.forgetting < 1.0):
-            raise ValueError(f"forgetting must be at least 0 and below 1, got {self.forgetting!r}")
+        check_parameters(self.rank, self.forgetting, self.max_keys)
 
     def _begin(self, n_features: int) -> None:
         """Make a common model and corrections that know nothing."""
@@ -161,22 +214,38 @@ class KeyedEstimator(BaseEstimator):
             folder=self.folder,
         )
 
-    def _learn_common(self, X: Matrix, y: Any) -> Matrix:
-        scores = self.common_.prequential(X, y)
-        return np.ascontiguousarray(scores.reshape(len(X), -1))
-
     def _checked_rows(self, X: Any, first: bool = False) -> Matrix:
+        if sparse.issparse(X):
+            raise ValueError(
+                f"X is sparse, and {type(self).__name__} learns dense rows: X.toarray() has them"
+            )
         return finite_or_missing(self, validate_data(self, X, reset=first, **_FORM))
 
     # ---- answering -----------------------------------------------------------------------------
 
-    def _answers(self, keys: Any, X: Any, ahead: bool) -> np.ndarray:
+    def _answers(
+        self, keys: Any, X: Any, ahead: bool, then: Callable[[Any], np.ndarray] = np.asarray
+    ) -> np.ndarray:
+        """Return what `then` makes of the answers to rows, between two calls that learn."""
         check_is_fitted(self, "corrections_")
         keys = checked_keys(keys)
         rows = self._checked_rows(X)
         _check_length("keys", len(keys), len(rows))
-        given = np.ascontiguousarray(self._common_answers(rows, ahead).reshape(len(rows), -1))
-        return _shaped(self.corrections_.answers(keys, rows, given, ahead))
+
+        def answer() -> np.ndarray:
+            corrections, out = self.corrections_, np.empty((len(rows), self._n_outputs()))
+
+            def common(part: slice) -> Matrix:
+                given = self._common_answers(rows[part], ahead)
+                return np.ascontiguousarray(given.reshape(len(given), -1))
+
+            def correct(part: slice, given: Matrix) -> None:
+                out[part] = corrections.answers(keys[part], rows[part], given, ahead)
+
+            in_two_steps(blocks_of(len(rows), BLOCK), common, correct)
+            return then(_shaped(out))
+
+        return self.corrections_.reading(answer)
 
     def score_ahead(self, keys: Any, X: Any) -> np.ndarray:
         """Answer the next rows of the stream, whose labels are to come; learns nothing.
@@ -189,6 +258,19 @@ class KeyedEstimator(BaseEstimator):
             As for `predict`.
         """
         return self._answers(keys, X, True)
+
+    def expect_delay(self, n: int) -> None:
+        """Tell the common model that labels come after so many further rows.
+
+        Parameters
+        ----------
+        n : int
+            How many rows are answered between a row and its label.
+        """
+        check_is_fitted(self, "corrections_")
+        with self.corrections_.lock.alone:
+            self.corrections_.enter()
+            self.common_.expect_delay(n)
 
     def _nothing(self) -> np.ndarray:
         return np.empty((0, self._n_outputs()))
@@ -229,10 +311,36 @@ class KeyedEstimator(BaseEstimator):
         return self.corrections_.table.nbytes
 
     @property
+    def n_mends_(self) -> int:
+        """Steps that were left out, or mended, because numbers would not have been finite."""
+        check_is_fitted(self, "corrections_")
+        return int(self.common_.n_mends_) + self.corrections_.mends
+
+    @property
+    def last_mend_(self) -> int | None:
+        """The round of the last step that the common model mended."""
+        check_is_fitted(self, "corrections_")
+        return self.common_.last_mend_
+
+    @property
     def n_rounds_(self) -> int:
         """Rows learned so far."""
         check_is_fitted(self, "corrections_")
         return int(self.common_.n_rounds_)
+
+
+def check_parameters(rank: Any, forgetting: float, max_keys: Any) -> None:
+    """Raise an error that names the parameter which is wrong."""
+    whole("rank", rank, 1, LARGEST_RANK)
+    if max_keys is not None:
+        whole("max_keys", max_keys, 1)
+    if not (isinstance(forgetting, Real) and 0.0 <= forgetting < 1.0):
+        raise ValueError(f"forgetting must be at least 0 and below 1, got {forgetting!r}")
+
+
+def unless_ones(weights: Vector) -> Vector | None:
+    """Return weights for the common model, which is faster without if all of them are 1."""
+    return None if (weights == 1.0).all() else weights
 
 
 def _shaped(out: Matrix) -> np.ndarray:

@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import Matrix
+from forks.engine import Matrix, Vector
 from forks.estimators import OnlineKernelClassifier
 from forks.estimators.labels import Labels, class_probabilities
-from forks.keyed.base import KeyedEstimator
+from forks.keyed.base import KeyedEstimator, unless_ones
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,8 +27,7 @@ class KeyedClassifier(KeyedEstimator):
     Attributes
     ----------
     classes_ : array
-        The labels, sorted: those given in the first call, or those that it had. Others are refused
-        later.
+        The labels that have come, sorted. If they were given in the first call, others are refused.
     common_ : OnlineKernelClassifier
         The common model.
     n_keys_, n_keys_in_memory_, n_rounds_, bytes_per_key_, n_features_in_, feature_names_in_
@@ -59,17 +59,34 @@ class KeyedClassifier(KeyedEstimator):
         if y.shape != (n_rows,):
             raise ValueError(f"y must be of the shape ({n_rows},), got {y.shape}")
         if first:
-            labels = Labels.known_from(y, classes)._replace(given=True)
-            if len(labels.classes) < 2:
-                raise ValueError(
-                    f"{type(self).__name__} needs at least two classes, got one class: "
-                    f"{labels.classes.tolist()}; give `classes` if others will come"
-                )
-            self._labels = labels
+            self._labels = Labels.known_from(y, classes)
+            if self._labels.given and len(self._labels.classes) < 2:
+                raise ValueError(f"classes must be at least two, got {self.classes_.tolist()}")
         else:
             self._labels.check_same(classes)
-        self._labels.codes_of(y)
+        self._labels.arrivals(y)[-1][1].codes_of(y)
         return y
+
+    def expect_others(self) -> None:
+        """Let further classes come, also if the first call was given some."""
+        check_is_fitted(self, "corrections_")
+        self.common_.expect_others()
+        self._labels = self._labels._replace(given=False)
+
+    def _arrivals(self, y: Any) -> list[tuple[slice, Any]]:
+        return self._labels.arrivals(y)
+
+    def _go_on_with(self, labels: Labels) -> None:
+        if len(labels.classes) > len(self.classes_):
+            old = self._labels
+            self.corrections_.widen_outputs(
+                _factors(labels, old), lambda part: _expanded(part, labels, old)
+            )
+            self._labels = labels
+
+    def _together(self, answers: list[np.ndarray], parts: list[tuple[slice, Any]]) -> np.ndarray:
+        both = zip(answers, parts, strict=True)
+        return np.concatenate([self._labels.expanded(part, known) for part, (_, known) in both])
 
     def _targets_of(self, y: Any) -> Matrix:
         return self._labels.targets_of(y)
@@ -77,8 +94,15 @@ class KeyedClassifier(KeyedEstimator):
     def _n_outputs(self) -> int:
         return self._labels.n_outputs
 
-    def _learn_common(self, X: Matrix, y: Any) -> Matrix:
-        scores = self.common_.prequential(X, y, classes=self.classes_)
+    def _learn_common(self, X: Matrix, y: Any, weights: Vector) -> Matrix:
+        common, classes = self.common_, None
+        if not hasattr(common, "engine_"):
+            if not weights.any():
+                return np.zeros((len(X), self._n_outputs()))
+            classes = self.classes_ if len(self.classes_) > 1 else None
+        scores = common.prequential(X, y, classes=classes, sample_weight=unless_ones(weights))
+        if classes is not None and not self._labels.given:
+            common.expect_others()
         return np.ascontiguousarray(scores.reshape(len(X), -1))
 
     def _common_answers(self, X: Any, ahead: bool) -> Matrix:
@@ -109,7 +133,7 @@ class KeyedClassifier(KeyedEstimator):
         keys, X
             As for `decision_function`.
         """
-        return self.labels_of(self.decision_function(keys, X))
+        return self._answers(keys, X, False, self.labels_of)
 
     def labels_of(self, scores: np.ndarray) -> np.ndarray:
         """Return the labels that scores stand for.
@@ -129,5 +153,36 @@ class KeyedClassifier(KeyedEstimator):
         keys, X
             As for `decision_function`.
         """
-        scores = self.decision_function(keys, X)
+        return self._answers(keys, X, False, self.probabilities_of)
+
+    def probabilities_of(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probability of each class that scores stand for.
+
+        Parameters
+        ----------
+        scores : array
+            As `decision_function` and `prequential` return them.
+        """
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
         return class_probabilities(0.5 + 0.5 * scores.reshape(len(scores), -1))
+
+
+def _factors(labels: Labels, old: Labels) -> Matrix:
+    """Return what corrections of the new outputs (rows) are of the old ones (columns).
+
+    One output stands for the difference of two; a new class has no corrections.
+    """
+    sources = labels.sources_in(old)
+    if old.n_outputs > 1:
+        return np.array([[float(s == o) for o in range(old.n_outputs)] for s in sources])
+    if len(sources) == 2:
+        return np.array([[1.0 if sources[0] == 0 else -1.0]])
+    half = {-1: 0.0, 0: -0.5, 1: 0.5}
+    return np.array([[half[source]] for source in sources])
+
+
+def _expanded(part: Matrix, labels: Labels, old: Labels) -> Matrix:
+    """Return scores or targets of old classes, with those of new ones."""
+    shaped = part[:, 0] if old.n_outputs == 1 else part
+    return np.ascontiguousarray(labels.expanded(shaped, old).reshape(len(part), -1))

@@ -5,11 +5,14 @@ many rows have come as `STARTS` says; each time the rows so far are learned agai
 After the last start it is fixed.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from forks.engine import Counter, Matrix, Memory, Vector, entry, one_thread
+from forks.engine import Counter, Matrix, Memory, Vector, one_thread
+from forks.engine.locks import ReadWriteLock
+from forks.engine.shared import Shared
 from forks.keyed.table import KeyTable
 from forks.parts.calibration import CalibrationRule
 from forks.parts.pooling import (
@@ -17,34 +20,40 @@ from forks.parts.pooling import (
     MENDS,
     PoolingRule,
     begun,
-    learn,
+    play,
     record_size,
-    view_record,
-    write_answer,
+    scratch_of,
+    widened,
 )
 from forks.parts.shared_map import features_of, fit_shared_map, new_map
 
 STARTS = (32, 128, 512)
 LANDMARKS = 100
 STRENGTHS = (1.0, 10.0, 100.0)
-BLOCK = 4096  # rows at a time
+BLOCK = 2048  # rows at a time
 
 
-class RowsSoFar(NamedTuple):
-    """The rows since the beginning of the stream, until the last start."""
+class CorrectedRows(NamedTuple):
+    """Rows of a stream, as corrections learn them."""
 
     X: Matrix
     numbers: Counter  # of the keys
     given: Matrix  # scores of the common model
     Y: Matrix
+    weights: Vector
 
-    def with_more(self, *rows: Any) -> "RowsSoFar":
+    def part(self, which: Any) -> "CorrectedRows":
+        """Return some of the rows."""
+        return CorrectedRows(*(part[which] for part in self))
+
+    def with_more(self, rows: "CorrectedRows") -> "CorrectedRows":
         """Return these rows and more of them."""
-        return RowsSoFar(*map(np.concatenate, zip(self, rows, strict=True)))
+        both: Any = zip(self, rows, strict=True)
+        return CorrectedRows(*(np.concatenate(parts) for parts in both))
 
 
-class Corrections:
-    """What keys know beyond the common model.
+class Corrections(Shared):
+    """What keys know beyond the common model; its lock is that of the whole model.
 
     Parameters
     ----------
@@ -71,6 +80,7 @@ class Corrections:
         max_keys: int | None = None,
         folder: Any = None,
     ) -> None:
+        super().__init__()
         experts = FIRST + len(STRENGTHS)
         self.rule = PoolingRule(
             CalibrationRule(), classifies, rank + 1, n_outputs, experts, 1.0 - forgetting
@@ -78,11 +88,22 @@ class Corrections:
         self.forgetting = forgetting
         self.strengths = np.array(STRENGTHS)
         self.shared = begun(self.rule)
+        self.n_features = n_features  # that the map knows
         self.map: Memory = new_map(n_features, LANDMARKS, rank)
         self.table = KeyTable(record_size(rank + 1, n_outputs, experts), max_keys, folder)
         none = np.zeros((0, n_outputs))
         numbers = np.zeros(0, np.int64)
-        self.first: RowsSoFar | None = RowsSoFar(np.zeros((0, n_features)), numbers, none, none)
+        nothing = CorrectedRows(np.zeros((0, n_features)), numbers, none, none, np.zeros(0))
+        self.first: CorrectedRows | None = nothing  # rows of the stream, until the last start
+
+    def _settle(self) -> None:
+        """Do nothing: rows are learned in blocks that nothing cuts."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=ReadWriteLock())
 
     @property
     def block(self) -> int:
@@ -100,81 +121,101 @@ class Corrections:
         self.table.slots_for(numbers)
         return numbers
 
-    def play(self, numbers: Counter, X: Matrix, given: Matrix, Y: Matrix) -> Matrix:
+    def play(
+        self, numbers: Counter, X: Matrix, given: Matrix, Y: Matrix, weights: Vector
+    ) -> Matrix:
         """Return the answers to rows, each before its target is learned."""
+        rows = CorrectedRows(X, numbers, given, Y, weights)
         out, start, n = np.empty_like(Y), 0, len(Y)
         while start < n:
-            stop = n
+            more = n - start if self.first is None else self._to_start(weights[start:])
+            part = slice(start, start + more)
+            some = rows.part(part)
+            out[part] = self._learn(some)
             if self.first is not None:
-                before = len(self.first.Y)
-                stop = min(n, start + next(s for s in STARTS if s > before) - before)
-            rows = slice(start, stop)
-            part = numbers[rows], X[rows], given[rows], Y[rows]
-            out[rows] = self._learn(*part)
-            if self.first is not None:
-                self.first = self.first.with_more(part[1], part[0], *part[2:])
+                self.first = self.first.with_more(some.part(some.weights != 0.0))
                 if len(self.first.Y) in STARTS:
                     self._start_again(self.first)
-            start = stop
+            start = part.stop
         return out
 
-    def _start_again(self, first: RowsSoFar) -> None:
+    def _to_start(self, weights: Vector) -> int:
+        """Return after how many rows the map is fitted again; those of weight 0 do not count."""
+        assert self.first is not None
+        missing = next(s for s in STARTS if s > len(self.first.Y)) - len(self.first.Y)
+        counted = np.flatnonzero(weights)
+        return int(counted[missing - 1]) + 1 if len(counted) >= missing else len(weights)
+
+    def _start_again(self, first: CorrectedRows) -> None:
         """Fit the map to the rows so far, and learn them in its features."""
+        n_features = first.X.shape[1]
+        if n_features > self.n_features:
+            self.map = new_map(n_features, LANDMARKS, self.rule.features - 1)
+            self.n_features = n_features
         with one_thread():
             self.map = fit_shared_map(self.map, first.X, LANDMARKS)
         self.shared = begun(self.rule)
         self.table.clear()
         for start in range(0, len(first.Y), self.block):
-            rows = slice(start, start + self.block)
-            self._learn(first.numbers[rows], first.X[rows], first.given[rows], first.Y[rows])
+            self._learn(first.part(slice(start, start + self.block)))
         if len(first.Y) == STARTS[-1]:
             self.first = None
 
-    def _learn(self, numbers: Counter, X: Matrix, given: Matrix, Y: Matrix) -> Matrix:
-        out = np.empty_like(Y)
-        phi, slots = features_of(self.map, X), self.table.slots_for(numbers)
-        _play.over(self.rule)(
-            self.rule, self.strengths, self.shared, self.table.records, slots, phi, given, Y,
-            *self._scratch(), out,
-        )  # fmt: skip
-        return out
+    def _learn(self, rows: CorrectedRows) -> Matrix:
+        slots = self.table.slots_for(rows.numbers)
+        return self._pass(self.table.records, slots, rows, True)
 
     def answers(self, keys: list[Any], X: Matrix, given: Matrix, ahead: bool) -> Matrix:
-        """Return the answers to rows, learning nothing; those of new keys are the common ones.
+        """Return the answers to rows, a block of them, learning nothing; new keys add nothing.
 
         Only if the rows are `ahead`, the next of the stream, do they lean on the last targets.
         """
-        out = np.empty_like(given)
-        for start in range(0, len(keys), BLOCK):
-            rows = slice(start, start + BLOCK)
-            numbers, slots = np.unique(self.table.numbers_of(keys[rows]), return_inverse=True)
-            _answer.over(self.rule)(
-                self.rule, self.strengths, self.shared, self.table.copies(numbers), slots,
-                features_of(self.map, X[rows]), given[rows], *self._scratch(), ahead, out[rows],
-            )  # fmt: skip
+        known, slots = np.unique(self.table.numbers_of(keys), return_inverse=True)
+        rows = CorrectedRows(X, slots, given, given, np.zeros(len(given)))
+        return self._pass(self.table.copies(known), slots, rows, ahead)
+
+    def _pass(self, records: Matrix, slots: Counter, rows: CorrectedRows, ahead: bool) -> Matrix:
+        X, _, given, Y, weights = rows
+        phi, out = features_of(self.map, X[:, : self.n_features]), np.empty_like(given)
+        play.over(self.rule)(
+            self.rule, self.strengths, self.shared, records, slots, phi, given, Y, weights,
+            scratch_of(self.rule), ahead, out,
+        )  # fmt: skip
         return out
 
-    def _scratch(self) -> tuple[Matrix, Matrix, Vector, Vector, Vector, Vector]:
-        n, outputs = self.rule.features, self.rule.outputs
-        work, c = np.zeros((n + 1 + outputs, n)), np.zeros((self.rule.experts, outputs))
-        return work, c, *(np.zeros(outputs) for _ in range(4))  # type: ignore[return-value]
+    # ---- features and outputs that come late -------------------------------------------------
 
+    def widen_rows(self, n_features: int) -> None:
+        """Expect wider rows; features that were not there were 0.
 
-# ---- compiled --------------------------------------------------------------------------------
+        Those that come after the last start have no corrections.
+        """
+        first = self.first
+        if first is not None and n_features > first.X.shape[1]:
+            X = np.zeros((len(first.X), n_features))
+            X[:, : first.X.shape[1]] = first.X
+            self.first = first._replace(X=X)
 
+    def widen_outputs(self, factors: Matrix, expanded: Callable[[Matrix], Matrix]) -> None:
+        """Go on with other outputs; whatever fails, all is as it was.
 
-@entry
-def _play(rule, strengths, shared, records, slots, phi, given, Y, work, c, f, m, z, g, out):
-    for t in range(Y.shape[0]):
-        record = view_record(rule, records[slots[t]])
-        scratch = work, c, f, m, z
-        write_answer(rule, strengths, shared, record, phi[t], given[t], scratch, True, out[t])
-        learn(rule, shared, record, phi[t], given[t], f, Y[t], c, m, z, g)
-
-
-@entry
-def _answer(rule, strengths, shared, records, slots, phi, given, work, c, f, m, z, g, ahead, out):
-    for t in range(phi.shape[0]):
-        record = view_record(rule, records[slots[t]])
-        scratch = work, c, f, m, z
-        write_answer(rule, strengths, shared, record, phi[t], given[t], scratch, ahead, out[t])
+        Parameters
+        ----------
+        factors : array of shape (new outputs, old outputs)
+            What corrections of the new outputs are of the old ones.
+        expanded : callable
+            Returns scores or targets of the first rows, for the new outputs.
+        """
+        rule = self.rule._replace(outputs=len(factors))
+        size = record_size(rule.features, rule.outputs, rule.experts)
+        table = KeyTable(size, self.table.max_keys, self.table.folder)
+        names, start = list(self.table.numbers), 0
+        for records in self.table.blocks():
+            more = widened(self.rule, records, factors)
+            table.put(names[start : start + len(more)], more)
+            start += len(more)
+        first, before = self.first, self.table
+        if first is not None:
+            first = first._replace(given=expanded(first.given), Y=expanded(first.Y))
+        self.__dict__.update(rule=rule, table=table, first=first)  # in one step
+        before.close()

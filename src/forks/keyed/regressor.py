@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from forks.engine import Matrix
+from forks.engine import Matrix, Vector
 from forks.estimators import OnlineKernelRegressor
-from forks.keyed.base import KeyedEstimator
+from forks.keyed.base import KeyedEstimator, unless_ones
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -84,6 +84,11 @@ class KeyedRegressor(KeyedEstimator):
 
     def _n_outputs(self) -> int:
         return 1
+
+    def _learn_common(self, X: Matrix, y: Any, weights: Vector) -> Matrix:
+        if not (weights.any() or hasattr(self.common_, "engine_")):
+            return np.zeros((len(X), 1))
+        return self.common_.prequential(X, y, sample_weight=unless_ones(weights)).reshape(-1, 1)
 
     def _common_answers(self, X: Any, ahead: bool) -> Matrix:
         common = self.common_

@@ -8,6 +8,7 @@ killed leaves nothing behind.
 """
 
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -22,24 +23,27 @@ class Store:
 
     def __init__(self, size: int, folder: str | Path | None = None) -> None:
         self.size = size
+        self._lock = threading.RLock()  # threads share the place in the file
         self._file = tempfile.TemporaryFile(  # noqa: SIM115 (open as long as the store)
             buffering=0, prefix=_PREFIX, dir=folder
         )
 
     def write(self, numbers: Counter, records: Matrix) -> None:
         """Write records; if that fails, they must be kept elsewhere."""
-        for number, record in zip(numbers.tolist(), records, strict=True):
-            self._file.seek(number * record.nbytes)
-            if self._file.write(record.data) != record.nbytes:
-                raise OSError(f"cannot write the record of key {number}: the disk is full")
+        with self._lock:
+            for number, record in zip(numbers.tolist(), records, strict=True):
+                self._file.seek(number * record.nbytes)
+                if self._file.write(record.data) != record.nbytes:
+                    raise OSError(f"cannot write the record of key {number}: the disk is full")
 
     def read(self, numbers: Counter) -> Matrix:
         """Return records that were written."""
         records = np.empty((len(numbers), self.size))
-        for number, record in zip(numbers.tolist(), records, strict=True):
-            self._file.seek(number * record.nbytes)
-            if self._file.readinto(record.data) != record.nbytes:
-                raise OSError(f"cannot read the record of key {number}: the file was cut")
+        with self._lock:
+            for number, record in zip(numbers.tolist(), records, strict=True):
+                self._file.seek(number * record.nbytes)
+                if self._file.readinto(record.data) != record.nbytes:
+                    raise OSError(f"cannot read the record of key {number}: the file was cut")
         return records
 
     def close(self) -> None:

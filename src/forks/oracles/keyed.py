@@ -49,6 +49,7 @@ class _Key:
         self.phi: list[Vector] = []
         self.h: list[float] = []  # curvatures
         self.pull: list[Vector] = []  # h m - g
+        self.weight: list[float] = []
         self.own = np.zeros(experts)  # discounted losses
         self.last: Vector | None = None  # residual
         self.products = self.squares = 0.0
@@ -64,7 +65,7 @@ class KeyedOracle:
     def __init__(self, outputs: int, classifies: bool, rank: int, forgetting: float):
         self.outputs, self.classifies, self.rank = outputs, classifies, rank
         self.forgetting = forgetting
-        self.rows: list[tuple[Hashable, Vector, Vector, Vector]] = []
+        self.rows: list[tuple[Hashable, Vector, Vector, Vector, float]] = []
         self.features: Any = lambda x: np.ones(1)
         self.begin()
 
@@ -77,16 +78,24 @@ class KeyedOracle:
         self.line = CalibrationLine(1.0)
 
     def play(
-        self, keys: Sequence[Hashable], X: Matrix, given: Matrix, Y: Matrix
+        self,
+        keys: Sequence[Hashable],
+        X: Matrix,
+        given: Matrix,
+        Y: Matrix,
+        weights: Vector | None = None,
     ) -> tuple[Matrix, Matrix]:
         """Return the answers to what comes next, and those without the last residual."""
-        both = [self.round(*row) for row in zip(keys, X, given, Y, strict=True)]
+        weights = np.ones(len(Y)) if weights is None else weights
+        both = [self.round(*row) for row in zip(keys, X, given, Y, weights, strict=True)]
         return np.array([b[0] for b in both]), np.array([b[1] for b in both])
 
-    def round(self, key: Hashable, x: Vector, given: Vector, y: Vector) -> tuple[Vector, Vector]:
-        answer = self.learn(key, x, given, y)
-        if len(self.rows) < STARTS[-1]:
-            self.rows.append((key, x, given, y))
+    def round(
+        self, key: Hashable, x: Vector, given: Vector, y: Vector, weight: float
+    ) -> tuple[Vector, Vector]:
+        answer = self.learn(key, x, given, y, weight)
+        if weight > 0.0 and len(self.rows) < STARTS[-1]:
+            self.rows.append((key, x, given, y, weight))
             if len(self.rows) in STARTS:
                 self.features = FewFeatures(np.array([row[1] for row in self.rows]), self.rank)
                 self.begin()
@@ -96,7 +105,9 @@ class KeyedOracle:
 
     # ---- a round -------------------------------------------------------------------------------
 
-    def learn(self, key: Hashable, x: Vector, given: Vector, y: Vector) -> tuple[Vector, Vector]:
+    def learn(
+        self, key: Hashable, x: Vector, given: Vector, y: Vector, weight: float
+    ) -> tuple[Vector, Vector]:
         own = self.keys.setdefault(key, _Key(len(self.losses), self.outputs))
         phi, f = self.features(x), self.common(given)
         c = self.corrections(own, phi)
@@ -105,6 +116,8 @@ class KeyedOracle:
         settled = f + m
         ahead = settled + (0.0 if own.last is None else self.share(own) * own.last)
         answers = self.answer(ahead), self.answer(settled)
+        if weight == 0.0:
+            return answers
         self.rounds += 1
         if self.classifies:
             p = self.probabilities(settled)
@@ -116,16 +129,17 @@ class KeyedOracle:
             self.low, self.high = min(self.low, *y), max(self.high, *y)
             held = min(float(g @ g), limit**2)
             self.square += (held - self.square) / min(self.rounds, 1000)
-        losses = np.array([self.loss(f + each, y, limit) for each in c])
+        losses = weight * np.array([self.loss(f + each, y, limit) for each in c])
         own.own = 0.99 * own.own + 0.5 * losses
         self.losses = 0.999 * self.losses + 0.05 * losses
         if self.classifies:
-            self.line.learn(self.log_odds_of(given), y)
+            self.line.learn(self.log_odds_of(given), y, min(weight, 1.0))
         else:
             self.remember(own, np.clip(-g, -limit, limit))
         own.phi.append(phi)
         own.h.append(h)
         own.pull.append(h * m - np.clip(g, -limit, limit))
+        own.weight.append(weight)
         return answers
 
     def log_odds_of(self, given: Vector) -> Vector:
@@ -146,7 +160,7 @@ class KeyedOracle:
         n = len(own.phi)
         if n == 0:
             return c
-        age = (1.0 - self.forgetting) ** np.arange(n - 1, -1, -1)
+        age = np.array(own.weight) * (1.0 - self.forgetting) ** np.arange(n - 1, -1, -1)
         Phi = np.array(own.phi)
         S = (age * np.array(own.h) * Phi.T) @ Phi
         b = (age * Phi.T) @ np.array(own.pull)

@@ -8,8 +8,8 @@ corrections m in features phi(x) that all keys share, the last of which is 1:
 S = sum h phi phi' and b = sum (h m - g) phi are sums over the key's own rows, with the slope g and
 the curvature h of the loss at z: for squared errors S = sum phi phi' and b = sum (y - f) phi, and
 theta_e is ridge regression on the residuals of the common model, the mean of what a Gaussian prior
-around the common model has become. Rows of long ago count less, by `keep` with each of the key's
-own rows.
+around the common model has become. A row of weight w is added w times. Rows of long ago count
+less, by `keep` with each of the key's own rows; rows of weight 0 are none.
 
 **How strong the prior is** is not known. Experts differ in it: the first one corrects nothing, the
 second only the bias, and the others have a strength for all features but the bias. S and b do not
@@ -34,13 +34,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forks.engine import Vector, finite, njit
+from forks.engine import Matrix, Vector, entry, finite, njit
 from forks.parts.calibration import CalibrationRule, calibrate, write_calibrated, write_log_odds
 
 NOTHING, BIAS, FIRST = range(3)  # experts: no correction, only the bias, the first with a strength
 # What `shared` begins with; the experts' sums of losses and a line of the calibration follow.
 ROUNDS, SQUARE, PRODUCTS, SQUARES, LOWEST, HIGHEST, MENDS, SUMS = range(8)
 LINE = 5
+_APART = 64  # numbers between two parts of the scratch, more than a step of a loop has
 
 
 class PoolingRule(NamedTuple):
@@ -90,6 +91,34 @@ class Record(NamedTuple):
     sums: Vector  # of products and squares of last residuals
 
 
+class Scratch(NamedTuple):
+    """What `play` works in: parts of one array.
+
+    Compiled loops are chosen by the distances of arrays, and sums are rounded otherwise in others:
+    these distances must be the same in every call. Sums are made of what is here.
+    """
+
+    work: Matrix  # (features + 1 + outputs, features)
+    c: Matrix  # (experts, outputs)  what each expert adds
+    f: Vector  # scores of the common model
+    m: Vector  # the mixture of what is added
+    z: Vector
+    g: Vector  # slopes
+    line: Vector  # of the calibration
+
+
+def scratch_of(rule: PoolingRule) -> Scratch:
+    """Return what `play` works in."""
+    n, outputs = rule.features, rule.outputs
+    shapes = (n + 1 + outputs, n), (rule.experts, outputs), *[(outputs,)] * 4, (LINE,)
+    flat = np.zeros(sum(math.prod(shape) + _APART for shape in shapes))
+    parts, start = [], 0
+    for shape in shapes:
+        parts.append(flat[start : start + math.prod(shape)].reshape(shape))
+        start += math.prod(shape) + _APART
+    return Scratch(*parts)
+
+
 @njit
 def view_record(rule, numbers):
     """Return the parts of a record."""
@@ -103,6 +132,22 @@ def view_record(rule, numbers):
     )
 
 
+def widened(rule: PoolingRule, records: Matrix, factors: Matrix) -> Matrix:
+    """Return records for other outputs, whose corrections are combinations of the old ones.
+
+    `factors` has a row for each new output, and a column for each old one.
+    """
+    n, outputs = rule.features, rule.outputs
+    s = 1 + n * (n + 1) // 2
+    b, own, last = np.cumsum([outputs * n, rule.experts, outputs]) + s
+    corrections = factors @ records[:, s:b].reshape(-1, outputs, n)
+    parts = (
+        *(records[:, :s], corrections.reshape(len(records), -1), records[:, b:own]),
+        *(records[:, own:last] @ factors.T, records[:, last:]),
+    )
+    return np.hstack(parts)
+
+
 # ---- the answer ------------------------------------------------------------------------------
 
 
@@ -112,24 +157,24 @@ def write_answer(rule, strengths, shared, record, phi, given, scratch, ahead, ou
 
     Leaves the common scores f, the experts' corrections c and the mixture m in the scratch.
     """
-    work, c, f, m, z = scratch
-    write_common(rule, shared, given, f)
+    work, c, f, m, z, _, line = scratch
+    write_common(rule, shared, given, line, f)
     write_corrections(rule, strengths, record, phi, work, c)
     write_mixture(rule, shared, record, c, m)
     share = lasting(rule, shared, record) if ahead else 0.0
     for o in range(rule.outputs):
         z[o] = f[o] + m[o] + share * record.last[o]
     if rule.classifies:
-        write_probabilities(z, out)
+        write_probabilities(z, z)
         for o in range(rule.outputs):
-            out[o] = 2.0 * out[o] - 1.0
+            out[o] = 2.0 * z[o] - 1.0
     else:
         for o in range(rule.outputs):
             out[o] = z[o]
 
 
 @njit
-def write_common(rule, shared, given, f):
+def write_common(rule, shared, given, line, f):
     """Write the scores f of the common model as corrections are added to them.
 
     `given` are numbers near the targets so far, or probabilities as 2 p - 1.
@@ -139,7 +184,8 @@ def write_common(rule, shared, given, f):
             p = 0.5 + 0.5 * given[o]
             f[o] = min(max(p, rule.calibration.sure), 1.0 - rule.calibration.sure)
         write_log_odds(f, f)
-        write_calibrated(rule.calibration, shared[SUMS + rule.experts :], f, f)
+        line[:] = shared[SUMS + rule.experts :]
+        write_calibrated(rule.calibration, line, f, f)
         write_log_odds(f, f)
     else:
         low, high, rounds = shared[LOWEST], shared[HIGHEST], shared[ROUNDS]
@@ -237,29 +283,27 @@ def write_probabilities(z, p):
 
 
 @njit
-def learn(rule, shared, record, phi, given, f, y, c, m, z, g):
-    """Learn from the targets y of a row, whose experts and mixture have been written.
-
-    `z` and `g` are scratch, one number per output.
-    """
+def learn(rule, shared, record, phi, given, y, weight, scratch):
+    """Learn from the targets y of a row, whose experts and mixture have been written."""
+    _, c, f, m, z, g, line = scratch
     rounds = shared[ROUNDS] + 1.0
     _write_slopes(rule, f, m, y, z, g)
     square = 0.0
     for o in range(rule.outputs):
         square += g[o] * g[o]
-    if not finite(square):
+    if not (finite(square) and finite(weight * weight * (1.0 + square))):
         shared[MENDS] += 1.0
         return
     limit = math.inf
     if not rule.classifies:
         limit = _observe_residuals(rule, shared, square, rounds, y)
-    _weigh(rule, shared, record, f, y, c, z, limit)
+    _weigh(rule, shared, record, f, y, weight, c, z, limit)
     if not rule.classifies:
         _observe_last(rule, shared, record, g, limit)
     else:
-        _calibrate(rule, shared, given, y, z, f)
+        _calibrate(rule, shared, given, y, min(weight, 1.0), line, z, f)
     h = _curvature(rule, g)
-    _add(rule, record, phi, h, g, m, limit)
+    _add(rule, record, phi, h, g, m, weight, limit)
     record.rows[0] += 1.0
     shared[ROUNDS] = rounds
 
@@ -305,13 +349,13 @@ def _observe_residuals(rule, shared, square, rounds, y):
 
 
 @njit
-def _weigh(rule, shared, record, f, y, c, z, limit):
+def _weigh(rule, shared, record, f, y, weight, c, z, limit):
     """Count the losses of the experts, for the key and for all."""
     least, least_own = math.inf, math.inf
     for e in range(rule.experts):
         for o in range(rule.outputs):
             z[o] = f[o] + c[e, o]
-        loss = _loss(rule, shared, z, y, limit)
+        loss = weight * _loss(rule, shared, z, y, limit)
         own = rule.own_keep * record.own[e] + rule.power * loss
         all_keys = rule.shared_keep * shared[SUMS + e] + rule.shared_power * loss
         record.own[e], shared[SUMS + e] = own, all_keys
@@ -359,27 +403,44 @@ def _observe_last(rule, shared, record, g, limit):
 
 
 @njit
-def _calibrate(rule, shared, given, y, z, p):
+def _calibrate(rule, shared, given, y, power, line, z, p):
     """Take a step of the calibration of the common model; z and p are scratch."""
     for o in range(rule.outputs):
         q = 0.5 + 0.5 * given[o]
         z[o] = min(max(q, rule.calibration.sure), 1.0 - rule.calibration.sure)
     write_log_odds(z, z)
-    line = shared[SUMS + rule.experts :]
+    line[:] = shared[SUMS + rule.experts :]
     write_calibrated(rule.calibration, line, z, p)
-    calibrate(rule.calibration, line, z, p, y, 1.0)
+    calibrate(rule.calibration, line, z, p, y, power)
+    shared[SUMS + rule.experts :] = line
 
 
 @njit
-def _add(rule, record, phi, h, g, m, limit):
+def _add(rule, record, phi, h, g, m, weight, limit):
     """Add a row to S and b."""
     n, at = rule.features, 0
     for i in range(n):
         for j in range(i + 1):
-            record.S[at] = rule.keep * record.S[at] + h * phi[i] * phi[j]
+            record.S[at] = rule.keep * record.S[at] + weight * h * phi[i] * phi[j]
             at += 1
     for o in range(rule.outputs):
-        pull = h * m[o] - min(max(g[o], -limit), limit)
+        pull = weight * (h * m[o] - min(max(g[o], -limit), limit))
         for i in range(n):
             at = o * n + i
             record.b[at] = rule.keep * record.b[at] + pull * phi[i]
+
+
+# ---- the pass --------------------------------------------------------------------------------
+
+
+@entry
+def play(rule, strengths, shared, records, slots, phi, given, Y, weights, scratch, ahead, out):
+    """Write the answer to each row, then learn it; rows of weight 0 are answered only.
+
+    Only if the rows are `ahead`, the next of the stream, do answers lean on the last targets.
+    """
+    for t in range(phi.shape[0]):
+        record = view_record(rule, records[slots[t]])
+        write_answer(rule, strengths, shared, record, phi[t], given[t], scratch, ahead, out[t])
+        if weights[t] != 0.0:
+            learn(rule, shared, record, phi[t], given[t], Y[t], weights[t], scratch)

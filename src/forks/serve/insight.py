@@ -17,7 +17,7 @@ def relevance(keeper: Keeper) -> dict[str, float]:
     with keeper.turns.reading():
         if not _has(keeper.model, "feature_relevance"):
             return {}
-        engine, names = copy.copy(keeper.model.estimator.engine_), _names(keeper.model)
+        engine, names = copy.copy(_engine(keeper.model)), _names(keeper.model)
     with one_thread():
         values = relevance_of(engine)
     if values is None:
@@ -30,7 +30,7 @@ def events(keeper: Keeper) -> list[dict[str, Any]]:
     with keeper.turns.reading():
         if not _has(keeper.model, "events"):
             return []
-        return events_of(keeper.model.estimator.engine_, _names(keeper.model))
+        return events_of(_engine(keeper.model), _names(keeper.model))
 
 
 def expert_weights(keeper: Keeper) -> list[float]:
@@ -38,12 +38,17 @@ def expert_weights(keeper: Keeper) -> list[float]:
     with keeper.turns.reading():
         if not _has(keeper.model, "expert_weights"):
             return []
-        weights: list[float] = weights_of(keeper.model.estimator.engine_).tolist()
+        weights: list[float] = weights_of(_engine(keeper.model)).tolist()
         return weights
 
 
+def _engine(model: TableModel) -> Any:
+    """Return the engine of a model; of one with keys, that of the model for all."""
+    return getattr(model.estimator, "common_", model.estimator).engine_
+
+
 def _has(model: TableModel, needed: str) -> bool:
-    return model.ready and hasattr(model.estimator.learner_, needed)
+    return model.ready and hasattr(_engine(model).learner, needed)
 
 
 def _names(model: TableModel) -> list[str] | None:

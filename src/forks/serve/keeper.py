@@ -5,12 +5,16 @@ acknowledged is in the journal first. A checkpoint has the number of the last re
 of; after a crash the later ones are done again, and the model is what it was, bit for bit.
 """
 
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from forks.estimators.saving import from_bytes, read
+from forks.estimators.saving import Saved, from_bytes
+from forks.evaluate.files import read
 from forks.files import remove_temporary, write_atomically
+from forks.keyed.base import KeyedEstimator
+from forks.keyed.saving import is_keyed
 from forks.serve.applying import Applier, Outcome
 from forks.serve.journal import Journal
 from forks.serve.operations import Operation, from_record
@@ -54,9 +58,8 @@ class Keeper:
         self.turns = Turns()
         path = folder / CHECKPOINT
         if not path.exists():
-            model, _ = _begun(settings, begin)
-            write_atomically(path, _bytes_of(model, 0, {}))
-        self.model, told = TableModel.from_saved(read(path))
+            _begun(folder, settings, begin).save(path, {"number": 0})
+        self.model, told = TableModel.from_saved(read(path, folder), folder)
         self.saved = int(told.get("number", 0))  # last record that the checkpoint knows of
         self.saved_at = path.stat().st_mtime
         self.saved_rounds = self.model.rounds
@@ -100,18 +103,25 @@ class Keeper:
         if number == self.saved:
             return
         self.pending.keep(number)
-        with self.turns.writing():
-            data = _bytes_of(self.model, number, self.applier.as_json())
-        write_atomically(self.folder / CHECKPOINT, data)
+        self._write(self.folder / CHECKPOINT, {"number": number, **self.applier.as_json()})
         self.saved, self.saved_at = number, time.time()
         self.saved_rounds = self.model.rounds
         self.journal.cut(number)
         self.pending.clean(number)
 
+    def _write(self, path: Path, note: dict[str, Any]) -> None:
+        """Write the model as it is now; others wait for the disk only if there may be many keys."""
+        with self.turns.writing():
+            if isinstance(self.model.estimator, KeyedEstimator):
+                self.model.save(path, note)
+                return
+            data = self.model.as_bytes(note)
+        write_atomically(path, data)
+
     def as_bytes(self) -> bytes:
         """Return the model as it is now, as a file that `forks predict` reads."""
         with self.turns.reading():
-            return _bytes_of(self.model, 0, {})
+            return self.model.as_bytes({"number": 0})
 
     def close(self) -> None:
         """Close the files."""
@@ -119,11 +129,19 @@ class Keeper:
         self.pending.close()
 
 
-def _begun(settings: Settings | None, begin: bytes | None) -> tuple[TableModel, dict[str, Any]]:
+def _begun(folder: Path, settings: Settings | None, begin: bytes | None) -> TableModel:
+    """Return a new model, or the one that a file has."""
     if begin is None:
-        return TableModel(settings), {}
-    return TableModel.from_saved(from_bytes("the model", begin))
+        return TableModel(settings, folder)
+    model, _ = TableModel.from_saved(_read(begin, folder), folder)
+    return model
 
 
-def _bytes_of(model: TableModel, number: int, applied: dict[str, Any]) -> bytes:
-    return model.as_bytes({"number": number, **applied})
+def _read(data: bytes, folder: Path) -> Saved:
+    """Read the bytes of a model file; that of a keyed model is read from the disk."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place) / "model"
+        path.write_bytes(data)
+        if is_keyed(path):
+            return read(path, folder)
+    return from_bytes("the model", data)

@@ -130,6 +130,8 @@ _INFO = _object(
         "rows": _COUNT,
         "columns": _list(_object({"name": _TEXT, "kind": _TEXT}, "name", "kind")),
         "classes": _or_null(_list(_LABEL)),
+        "key": _or_null(_TEXT),
+        "keys": _or_null(_COUNT),
     },
     *("name", "ready", "task", "rows", "columns", "classes"),
     more=True,
@@ -139,6 +141,8 @@ _SETTINGS = _object(
         "effort": {"enum": list(EFFORTS)},
         "task": _or_null({"enum": list(TASKS)}),
         "seed": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+        "key": _or_null({"type": "string", "minLength": 1}),
+        "max_keys": _or_null({"type": "integer", "minimum": 1, "maximum": 2**31 - 1}),
     }
 )
 _RELEVANCE = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}

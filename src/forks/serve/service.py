@@ -105,6 +105,8 @@ class Service:
                 "columns": [{"name": column.name, "kind": column.kind} for column in columns],
                 "classes": _classes(model.estimator),
                 "figures": model.figures(),
+                "key": getattr(model.encoder, "key", model.settings.key),
+                "keys": getattr(model.estimator, "n_keys_", None),
             }
         return {
             **told,

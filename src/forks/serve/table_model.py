@@ -6,20 +6,27 @@ mean. From then on results do not depend on how the rows were cut into batches, 
 of all rows gives the same model, bit for bit.
 """
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from forks.engine.checks import whole
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.saving import Saved, as_bytes
 from forks.evaluate import ClassificationMeasures, RegressionMeasures
 from forks.evaluate.encoded import encoder_beside, encoder_state
+from forks.evaluate.files import save
 from forks.evaluate.predictions import probabilities_of
 from forks.features import TableEncoder
 from forks.files import ModelFileError
+from forks.keyed import KeyedClassifier, KeyedRegressor
+from forks.keyed.base import KeyedEstimator
+from forks.keyed.tables import KeyedEncoder, KeyedRows, dense_encoder, keys_of, without
 from forks.serve.labels import LabelKind, kind_of_labels
 from forks.serve.tables import Batch
 
@@ -36,6 +43,16 @@ class Settings:
     effort: str = "balanced"
     task: str | None = None  # by default found from the first labels
     seed: int = 0
+    key: str | None = None  # the column of keys, for one model per key
+    max_keys: int | None = None  # that are in memory; others are on disk
+
+
+def check_key(key: Any, max_keys: Any) -> None:
+    """Raise an error if the settings of a model with keys are wrong."""
+    if not (key is None or (isinstance(key, str) and key)):
+        raise ValueError(f"key must be the name of a column, got {key!r}")
+    if max_keys is not None:
+        whole("max_keys", max_keys, 1, 2**31 - 1)
 
 
 class Answers(NamedTuple):
@@ -72,9 +89,10 @@ class Answers(NamedTuple):
 class TableModel:
     """The model; not safe for threads by itself."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, folder: Path | None = None) -> None:
         self.settings = settings or Settings()
-        self.encoder: TableEncoder | None = None
+        self.folder = folder  # of keys that are not in memory
+        self.encoder: Any = None  # of the columns
         self.estimator: Any = None
         self.measures: Any = None
         self.kind: LabelKind | None = None  # of the labels
@@ -96,8 +114,9 @@ class TableModel:
     def answer(self, batch: Batch) -> Answers:
         """Predict what comes next in the stream."""
         if not self.ready:
+            self._check_keys(batch)
             return self._base(len(batch))
-        scores = self.estimator.score_ahead(self._encoded(batch))
+        scores = self.estimator.score_ahead(*_given(self._encoded(batch)))
         return self._answers(scores)
 
     def _encoded(self, batch: Batch) -> Any:
@@ -118,7 +137,10 @@ class TableModel:
         if model._task == "regression":
             return Answers(scores.tolist(), None, None)
         labels = model.labels_of(scores).tolist()
-        shares = probabilities_of(model.learner_, scores)
+        keyed = isinstance(model, KeyedEstimator)
+        shares = (
+            model.probabilities_of(scores) if keyed else probabilities_of(model.learner_, scores)
+        )
         return Answers(labels, None if shares is None else shares.tolist(), model.classes_.tolist())
 
     # ---- learning ----------------------------------------------------------------------------
@@ -132,6 +154,11 @@ class TableModel:
         if self.task == "regression" and kind is not LabelKind.NUMBER:
             raise ValueError(f"labels must be numbers in a regression, got {batch.labels[0]!r}")
 
+    def _check_keys(self, batch: Batch) -> None:
+        """Raise an error if a row of a model that is not ready has no key."""
+        if self.settings.key is not None:
+            keys_of({self.settings.key: [None] * len(batch), **batch.columns}, self.settings.key)
+
     def learn(self, batch: Batch, give_way: Callable[[], None] | None = None) -> Answers:
         """Predict each row before its label is used, learn it, and count how it went.
 
@@ -143,6 +170,7 @@ class TableModel:
             answers = self._play(batch, give_way)
             self.rounds += len(batch)
             return answers
+        self._check_keys(batch)
         base, n = self._base(len(batch)), self._enough(batch)
         self.first = self.first.joined(batch.part(0, n))
         if len(self.first) < FIRST or not self._can_begin(self.first.labels):
@@ -171,13 +199,24 @@ class TableModel:
 
     def _begin(self) -> None:
         first, task = self.first, self._task_of(self.first.labels)
-        encoder = TableEncoder(task=task)
-        encoder.look(first.columns, first.labels)
-        kinds: Any = {"classification": OnlineKernelClassifier, "regression": OnlineKernelRegressor}
-        self.estimator = kinds[task](effort=self.settings.effort, random_state=self.settings.seed)
+        self.estimator = self._new_estimator(task)
+        if self.settings.key is None:
+            encoder: Any = TableEncoder(task=task).look(first.columns, first.labels)
+        else:
+            rest = without(first.columns, self.settings.key)
+            encoder = KeyedEncoder(self.settings.key, dense_encoder(rest, first.labels, task))
         self.encoder, self.kind = encoder, kind_of_labels(first.labels)
         self.first = Batch.of_columns({}, [], None)
         self._play(first)
+
+    def _new_estimator(self, task: str) -> Any:
+        told = self.settings
+        made: dict[str, Any] = {"effort": told.effort, "random_state": told.seed}
+        if told.key is not None:
+            keyed: Any = {"classification": KeyedClassifier, "regression": KeyedRegressor}
+            return keyed[task](max_keys=told.max_keys, folder=self.folder, **made)
+        kinds: Any = {"classification": OnlineKernelClassifier, "regression": OnlineKernelRegressor}
+        return kinds[task](**made)
 
     def _play(self, batch: Batch, give_way: Callable[[], None] | None = None) -> Answers:
         assert self.kind is not None
@@ -187,17 +226,18 @@ class TableModel:
         else:
             X = self.encoder.learn_transform(batch.columns_for(self.encoder), y)
         weights = None if batch.weights is None else np.array(batch.weights)
-        parts, size = [], _SLICE if hasattr(self.estimator, "engine_") else len(y)
+        parts, size = [], _SLICE if hasattr(self.estimator, "n_rounds_") else len(y)
         for start in range(0, len(y), size):  # the first rows in one go: they have all classes
             part = slice(start, start + size)
             some = None if weights is None else weights[part]
-            parts.append(self._answered(X[part], y[part], some))
+            rows = X.part(start, start + size) if isinstance(X, KeyedRows) else X[part]
+            parts.append(self._answered(rows, y[part], some))
             if give_way is not None:
                 give_way()
         return parts[0] if len(parts) == 1 else Answers.joined(parts)
 
     def _answered(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Answers:
-        scores = self.estimator.prequential(X, y, sample_weight=weights)
+        scores = self.estimator.prequential(*_given(X), y, sample_weight=weights)
         answers = self._answers(scores)
         self._count(y, answers, scores)
         return answers
@@ -227,6 +267,18 @@ class TableModel:
 
     def as_bytes(self, note: Any) -> bytes:
         """Return the bytes of a model file, which `forks predict` reads, too."""
+        if not isinstance(self.estimator, KeyedEstimator):
+            return as_bytes(*self._content(note))
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            self.save(Path(folder) / "model", note)
+            return (Path(folder) / "model").read_bytes()
+
+    def save(self, path: Path, note: Any) -> None:
+        """Write a model file; the records of keys need not fit into memory."""
+        save(path, *self._content(note))
+
+    def _content(self, note: Any) -> tuple[Any, dict[str, Any], dict[str, np.ndarray]]:
+        """Return what a file holds: the estimator, a note and its arrays."""
         known, arrays = encoder_state(self.encoder)
         first = {"columns": self.first.columns, "labels": self.first.labels}
         told = {
@@ -239,19 +291,21 @@ class TableModel:
         if self.measures is not None:
             arrays |= {_MEASURES + k: v for k, v in self.measures.arrays().items()}
         model = self.estimator if self.ready else OnlineKernelClassifier()
-        return as_bytes(model, {"serve": told, **known}, arrays)
+        return model, {"serve": told, **known}, arrays
 
     @classmethod
-    def from_saved(cls, saved: Saved) -> tuple["TableModel", dict[str, Any]]:
+    def from_saved(
+        cls, saved: Saved, folder: Path | None = None
+    ) -> tuple["TableModel", dict[str, Any]]:
         """Return the model of a file, of the service or of `forks run --save`, and its note."""
         note = saved.note if isinstance(saved.note, dict) else {}
         told = note.get("serve", {})
         try:
-            made = cls(Settings(**told.get("settings", {})))
+            made = cls(Settings(**told.get("settings", {})), folder)
             made.rounds = int(told.get("rounds", 0))
             first = told.get("first", {"columns": {}, "labels": [], "weights": None})
             made.first = Batch.of_columns(**first)
-            if hasattr(saved.model, "engine_"):
+            if hasattr(saved.model, "n_rounds_"):
                 made._take(saved, told)
         except (TypeError, KeyError, ValueError) as error:
             raise ModelFileError(f"it is no model of a service: {error}") from None
@@ -259,6 +313,8 @@ class TableModel:
 
     def _take(self, saved: Saved, told: dict[str, Any]) -> None:
         self.encoder, self.estimator = encoder_beside(saved), saved.model
+        if isinstance(saved.model, KeyedEstimator) and not isinstance(self.encoder, KeyedEncoder):
+            raise ValueError("the file does not say which column has the keys")
         classes = getattr(saved.model, "classes_", None)
         kind = told.get("kind")
         self.kind = LabelKind(kind) if kind else LabelKind.of_classes(classes)
@@ -272,3 +328,8 @@ class TableModel:
         self.measures = self._new_measures()
         if counted:
             self.measures.restore(counted)
+
+
+def _given(rows: Any) -> tuple[Any, ...]:
+    """Return what an estimator is given of rows: their keys, too, if they have any."""
+    return tuple(rows) if isinstance(rows, KeyedRows) else (rows,)
