@@ -38,5 +38,7 @@ LONG_PARTS = (
     "literature",
     "merging",
     "stationary",
+    "table_speed",
+    "tables",
     "wide",
 )

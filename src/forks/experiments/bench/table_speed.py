@@ -1,0 +1,141 @@
+"""Speed of tables.
+
+From the file to the prediction: the hourly air of Beijing, all columns of the file, stations and
+wind as categories, gaps as they are. Each step has its own clock: reading the file, encoding the
+rows, and learning them with each effort. Then a file of numbers, as text of 8 columns and 7 digits,
+read whole: by our reader of CSV, by pandas and by pyarrow, the latter with one thread.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forks import OnlineKernelRegressor, datasets
+from forks.evaluate import player_for
+from forks.evaluate.clock import Clock
+from forks.experiments.bench._data import SEED
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import Contender, Timed, best_times, timed
+from forks.features import TableEncoder
+from forks.streams import read_csv
+from forks.streams.files import open_text
+from forks.streams.tables import InputFile, Told
+
+_AIR, _TARGET = "beijing-air", "PM2.5"
+_NUMBERS = 8  # columns
+_GOAL = 15.0  # microseconds
+_ROWS_PER_SECOND = 500_000.0
+
+
+def measure(
+    rows: int | None = None,
+    efforts: tuple[str, ...] = ("fast", "balanced"),
+    numbers: int = 200_000,
+    repeats: int = 3,
+) -> Iterator[Number]:
+    """Time the steps of a table, if it is at hand, and the reading of numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        if datasets.at_hand(_AIR):
+            path = _plain_text(Path(folder), rows)
+            for turn, effort in enumerate(efforts):
+                yield from _steps(path, effort, repeats if turn == 0 else 1, turn == 0)
+        yield from _reading(Path(folder) / "numbers.csv", numbers, repeats)
+
+
+# ---- from the file to the prediction -----------------------------------------------------------
+
+
+def _plain_text(folder: Path, rows: int | None) -> Path:
+    """Return the file without its compression, or its first rows."""
+    (source,) = datasets.paths(_AIR)
+    path = folder / f"{_AIR}.csv"
+    with open_text(source) as file, path.open("w", encoding="utf-8", newline="") as out:
+        for number, line in enumerate(file):
+            if rows is not None and number > rows:
+                break
+            out.write(line)
+    return path
+
+
+def _steps(path: Path, effort: str, repeats: int, first: bool) -> Iterator[Number]:
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        n, seconds = _play(path, effort)
+        for step, spent in seconds.items():
+            best[step] = min(best.get(step, spent), spent)
+    settings = {"rows": n, "effort": effort}
+    whole = 1e6 * sum(best.values()) / n
+    for step, spent in best.items():
+        if step != "learning" and not first:
+            continue
+        name = f"{_AIR}: {step}" + (f", {effort}" if step == "learning" else "")
+        yield Number(name, 1e6 * spent / n, "µs a row", settings)
+    goal = _GOAL if effort == "fast" else None
+    yield Number(f"{_AIR}: all, {effort}", whole, "µs a row", settings, at_most=goal)
+
+
+def _play(path: Path, effort: str) -> tuple[int, dict[str, float]]:
+    """Return the rows, and the seconds of each step."""
+    reading, encoding = Clock(), Clock()
+    encoder = TableEncoder(task="regression")
+    player = player_for(effort, OnlineKernelRegressor(effort=effort))
+    with InputFile([str(path)], told=Told(label=_TARGET)) as file:
+        for chunk in reading.over(file.chunks()):
+            with encoding.running():
+                X = encoder.learn_transform(chunk.X, chunk.y)
+            player.play(X, np.asarray(chunk.y))
+    seconds = {"reading": reading.seconds, "encoding": encoding.seconds}
+    return player.rounds, {**seconds, "learning": player.clock.seconds}
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def _reading(path: Path, rows: int, repeats: int) -> Iterator[Number]:
+    X = np.random.default_rng(SEED).normal(size=(rows, _NUMBERS))
+    names = [f"x{j}" for j in range(_NUMBERS)]
+    np.savetxt(path, X, fmt="%.7g", delimiter=",", header=",".join(names), comments="")
+    readers: dict[str, Callable[[], Any]] = {"forks": lambda: _read(path, names[-1])}
+    readers |= {"pandas": _pandas(path), "pyarrow": _pyarrow(path)}
+    contenders: dict[str, Contender] = {
+        name: _timed(read) for name, read in readers.items() if read is not None
+    }
+    settings = {"rows": rows, "columns": _NUMBERS}
+    for name, one in best_times(contenders, repeats).items():
+        goal = _ROWS_PER_SECOND if name == "forks" else None
+        title = f"numbers as CSV, {name}"
+        yield Number(title, rows / one.seconds, "rows a second", settings, at_least=goal)
+
+
+def _timed(read: Callable[[], Any]) -> Contender:
+    def contender() -> Timed:
+        return timed(read)
+
+    return contender
+
+
+def _read(path: Path, target: str) -> int:
+    return sum(len(y) for _, y in read_csv(path, target=target))
+
+
+def _pandas(path: Path) -> Any:
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return None
+    return lambda: pandas.read_csv(path)
+
+
+def _pyarrow(path: Path) -> Any:
+    try:
+        from pyarrow import csv
+    except ModuleNotFoundError:
+        return None
+    options = csv.ReadOptions(use_threads=False)
+    return lambda: csv.read_csv(path, read_options=options)
+
+
+PART = Part(__doc__, measure, {"rows": 20_000, "efforts": ("fast",), "numbers": 50_000})

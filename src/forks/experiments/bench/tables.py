@@ -1,0 +1,145 @@
+"""Tables as they come.
+
+The first rows of real tables, played by `forks run FILE --label COLUMN` with no other option; by
+the same model on a table that was prepared by hand with pandas (gaps filled with the mean of the
+whole column and marked, indicators or means of earlier labels for categories, times as points on
+circles); by pipelines of River (running means for gaps, one-hot or target encoding, a scaler, and a
+linear model with its default or with Adam, a Hoeffding adaptive tree, or on fewer rows an adaptive
+random forest; trees on tables of at most 200 columns); and by Vowpal Wabbit, labels of regressions
+being scaled by the first 1,000. All play the same rows once, predicting each before they learn it;
+files that are sorted by class are shuffled first. Errors are mistakes in %, or root mean squared
+errors and mean absolute ones. The time of `forks run` is that of the command, reading included,
+less that of its first 1,000 rows; the others have their rows ready in memory.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks.evaluate import player_for
+from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._table_peers import (
+    FOREST,
+    Outcome,
+    play_river,
+    play_vw,
+    river_models,
+    vw_options,
+)
+from forks.experiments.bench._tables import LIBSVM, TABLES, Chosen, Taken, prepared, take
+
+_OURS, _BY_HAND = "forks run", "by hand"
+_CHUNK = 10_000
+_START = 1_000  # rows of the run whose time is taken off
+_ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+def measure(
+    rows: int = 100_000, forest_rows: int = 5_000, names: tuple[str, ...] = (), peers: bool = True
+) -> Iterator[Number]:
+    """Play every table that is at hand, or those of some names."""
+    for chosen in (*TABLES, *LIBSVM):
+        if names and chosen.name not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            taken = take(chosen, rows, Path(folder))
+            outcomes = {name: play() for name, play in _contenders(taken, peers).items()}
+            yield from _numbers(chosen, len(taken.y), outcomes)
+            if peers and FOREST in river_models(taken):
+                few = take(chosen, forest_rows, Path(folder))
+                some = {_OURS: _run(few), FOREST: play_river(few, river_models(few)[FOREST]())}
+                first = f"{chosen.name}, {len(few.y):,} rows"
+                yield from _numbers(replace(chosen, name=first), len(few.y), some)
+
+
+def _contenders(taken: Taken, peers: bool) -> dict[str, Callable[[], Outcome]]:
+    own: dict[str, Callable[[], Outcome]] = {
+        _OURS: partial(_run, taken),
+        _BY_HAND: partial(_by_hand, taken),
+    }
+    if not peers:
+        return own
+    river = {
+        name: partial(_made_and_played, taken, make)
+        for name, make in river_models(taken).items()
+        if name != FOREST
+    }
+    vw = {name: partial(play_vw, taken, options) for name, options in vw_options(taken).items()}
+    return {**own, **river, **vw}
+
+
+def _made_and_played(taken: Taken, make: Callable[[], Any]) -> Outcome:
+    return play_river(taken, make())
+
+
+def _numbers(chosen: Chosen, rows: int, outcomes: dict[str, Outcome]) -> Iterator[Number]:
+    settings = {"rows": rows}
+    unit = "%" if chosen.classifies else ""
+    for column, (error, absolute, per_row) in outcomes.items():
+        yield Number(chosen.name, error, unit, settings, column=column)
+        if absolute is not None:
+            yield Number(f"{chosen.name}, absolute", absolute, "", settings, column=column)
+        yield Number(f"{chosen.name}, a row", per_row, "µs", settings, column=column)
+
+
+def _by_hand(taken: Taken) -> Outcome:
+    classifies = taken.chosen.classifies
+    model: Any = OnlineKernelClassifier() if classifies else OnlineKernelRegressor()
+    player = player_for(_BY_HAND, model, classes=np.unique(taken.y) if classifies else None)
+    X = prepared(taken)
+    for start in range(0, len(taken.y), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        player.play(np.ascontiguousarray(X[part]), taken.y[part])
+    at = player.checkpoint()
+    per_row = 1e6 * player.clock.seconds / len(taken.y)
+    if classifies:
+        return Outcome(100.0 * at.mistake_rate, None, per_row)
+    return Outcome(float(np.sqrt(at.squared_error)), at.absolute_error, per_row)
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def _run(taken: Taken) -> Outcome:
+    """Play the file with `forks run`."""
+    start = taken.path.with_name(f"start{taken.chosen.ending}")
+    n = min(_START, len(taken.y) // 2)
+    with taken.path.open(encoding="utf-8", newline="") as file:
+        head = [next(file) for _ in range(n + (taken.chosen.header and bool(taken.chosen.ending)))]
+    start.write_text("".join(head), encoding="utf-8", newline="")
+    _, before = _command(start, taken.chosen)
+    figures, seconds = _command(taken.path, taken.chosen)
+    per_row = 1e6 * (seconds - before) / (len(taken.y) - n)
+    if "mistake_rate" in figures:
+        return Outcome(100.0 * figures["mistake_rate"], None, per_row)
+    errors = figures["root_mean_squared_error"], figures["mean_absolute_error"]
+    return Outcome(*errors, per_row)
+
+
+def _command(path: Path, chosen: Chosen) -> tuple[dict[str, Any], float]:
+    """Return the last figures of `forks run`, and the CPU time of the process."""
+    label = [] if chosen.label is None else ["--label", chosen.label]
+    command = [sys.executable, "-m", "forks.cli", "run", str(path), *label, "--json"]
+    before = os.times()
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **_ONE_THREAD}
+    )
+    after = os.times()
+    if done.returncode != 0:
+        raise RuntimeError(f"{chosen.name}: {done.stderr.strip()[-500:]}")
+    seconds = after.children_user + after.children_system
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures, seconds - before.children_user - before.children_system
+
+
+PART = Part(__doc__, measure, {"rows": 5_000, "peers": False})
