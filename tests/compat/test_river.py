@@ -271,7 +271,10 @@ def test_the_order_of_a_dict_does_not_matter():
 
 def test_names_beyond_the_bound_are_ignored():
     model = KernelClassifier(max_features=3)
-    for t in range(50):
+    model.learn_one({"a": 1.0, "word0": 1.0, "b": 0.0}, True)  # there is just enough room
+    with pytest.warns(UserWarning, match="max_features=3 is reached: 'word1' is ignored"):
+        model.learn_one({"a": 1.0, "word1": 1.0, "b": 1.0}, False)
+    for t in range(2, 50):  # without another warning
         model.learn_one({"a": 1.0, f"word{t}": 1.0, "b": float(t % 2)}, t % 2 == 0)
     assert model.n_features == 3
     assert model._engine.n_features == 3

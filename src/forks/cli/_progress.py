@@ -1,6 +1,7 @@
 """What `forks run` shows while it learns: on stderr, a live line on a terminal, or plain lines."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,7 +60,8 @@ def progress(path: str, every: int, wanted: bool | None) -> Iterator[Show]:
     """Return what shows records.
 
     `wanted` is False for no word, True for speed and time left also where stderr is no terminal.
-    There, the last record has no line: what a run ends with has its figures.
+    There, a record at the very end has no line if stdout goes to the same place: what a run ends
+    with has its figures.
     """
     from rich.console import Console
 
@@ -70,17 +72,44 @@ def progress(path: str, every: int, wanted: bool | None) -> Iterator[Show]:
         with _live(console, Pace(path, every)) as show:
             yield show
     else:
-        yield _lines(Pace(path, every), bool(wanted))
+        with _lines(Pace(path, every), bool(wanted), held=_one_place()) as show:
+            yield show
 
 
-def _lines(pace: Pace, with_pace: bool) -> Show:
+@contextmanager
+def _lines(pace: Pace, with_pace: bool, held: bool) -> Iterator[Show]:
+    """Return what prints a line a record; a line that is held comes with the next record.
+
+    The last one does not come at all then, unless an error ends the run.
+    """
+    waiting: list[str] = []
+
     def show(figures: dict[str, Any]) -> None:
         pace.record(figures["rows"])
+        flush()
         if figures["rows"] % pace.every == 0:
             more = f", {pace.text()}" if with_pace else ""
-            typer.echo(f"{line(figures)}{more}", err=True)
+            waiting.append(f"{line(figures)}{more}")
+            if not held:
+                flush()
 
-    return show
+    def flush() -> None:
+        while waiting:
+            typer.echo(waiting.pop(), err=True)
+
+    try:
+        yield show
+    except BaseException:
+        flush()
+        raise
+
+
+def _one_place() -> bool:
+    """Return whether stdout and stderr go to the same file or pipe, as with `2>&1`."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # not even files
+        return False
 
 
 @contextmanager

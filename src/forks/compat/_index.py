@@ -1,6 +1,5 @@
 """Which column a named feature has: a growing, bounded index, and rows made from dicts."""
 
-import logging
 import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -12,11 +11,10 @@ import numpy as np
 
 from forks.compat._frames import as_number
 from forks.engine import Matrix
+from forks.estimators.warning import warn_caller
 
 _OFTEN = 3  # times that names come again before they are expected: others may come in each row
 _DIGITS = re.compile(r"([0-9]{1,18})")
-
-logger = logging.getLogger("forks")
 
 
 class NotNumbers(ValueError):
@@ -45,6 +43,7 @@ class FeatureIndex:
     most: int
     columns: dict[Hashable, int]
     width: int
+    _warned = False  # that there is no room
 
     @staticmethod
     def _prepared(columns: dict[Hashable, int], width: int) -> dict[str, Any]:
@@ -100,7 +99,7 @@ class FeatureIndex:
         columns = self.columns.copy()
         for name in _sorted(name for name in names if name not in columns):
             if len(columns) == self.most:
-                logger.info("max_features=%d is reached: %r is ignored", self.most, name)
+                self._warn_once(name)
                 break
             columns[name] = len(columns)
         needed = max(1, len(columns))
@@ -110,6 +109,16 @@ class FeatureIndex:
             self.__dict__.update(self._prepared(columns, width))
         else:
             self.columns = columns
+
+    def _warn_once(self, name: Hashable) -> None:
+        """Say that a name gets no column, if none has been said to before."""
+        if not self._warned:
+            self._warned = True
+            warn_caller(
+                f"max_features={self.most} is reached: {name!r} is ignored, and so are other names "
+                "that have not come before",
+                UserWarning,
+            )
 
     def row(self, x: Mapping[Hashable, Any], learn: bool = False) -> Matrix:
         """Make the row of a dict, in an array that is written to again by the next call.
@@ -146,10 +155,18 @@ class FeatureIndex:
         if learn and not self.knows_all(x):
             check_values(x)
             self.learn(x)
+        elif learn and not self._warned:  # there may be no room
+            self._warn_of_others(x)
         self._again = self._again + 1 if x.keys() == self._names else 0
         self._names = frozenset(x)
         if self._again == _OFTEN and len(self._known(x)) == len(x):
             self._expect(sorted(x, key=self.columns.__getitem__))
+
+    def _warn_of_others(self, names: Iterable[Hashable]) -> None:
+        for name in names:
+            if name not in self.columns:
+                self._warn_once(name)
+                return
 
     def _expect(self, names: list[Hashable]) -> None:
         """Make the step from a dict with these names, in the order of the columns, to a row."""

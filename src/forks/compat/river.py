@@ -82,7 +82,7 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     effort
         Of the adaptive learner: "fast", "balanced" or "best".
     max_features
-        Names of features that get a column each; further ones are ignored.
+        Names of features that get a column each; further ones are ignored, with one warning.
     seed
         Seeds the learner's draws: one seed, one result. The adaptive learner draws nothing.
 
