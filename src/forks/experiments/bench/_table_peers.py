@@ -39,12 +39,12 @@ def outcome_of(taken: Taken, answers: Any, seconds: float) -> Outcome:
 def river_models(taken: Taken) -> dict[str, Callable[[], Any]]:
     """Return what makes the pipelines, by name."""
     try:
-        from river import optim
+        import river  # noqa: F401
     except ModuleNotFoundError as error:
         raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
     linear = {
         "River, linear": lambda: _scaled(taken) | _linear(taken.chosen.classifies),
-        "River, Adam": lambda: _scaled(taken) | _linear(taken.chosen.classifies, optim.Adam()),
+        "River, PA": lambda: _scaled(taken) | _passive(taken.chosen.classifies),
     }
     if taken.frame.shape[1] > _NARROW:
         return linear
@@ -133,12 +133,20 @@ def _scaled(taken: Taken) -> Any:
     return union
 
 
-def _linear(classifies: bool, optimizer: Any = None) -> Any:
+def _linear(classifies: bool) -> Any:
+    from river import linear_model, multiclass
+
+    if classifies:
+        return multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    return linear_model.LinearRegression(clip_gradient=10.0)  # by default it diverges on some
+
+
+def _passive(classifies: bool) -> Any:
     from river import linear_model, multiclass, preprocessing
 
     if classifies:
-        return multiclass.OneVsRestClassifier(linear_model.LogisticRegression(optimizer))
-    return preprocessing.TargetStandardScaler(linear_model.LinearRegression(optimizer))
+        return multiclass.OneVsRestClassifier(linear_model.PAClassifier(C=0.01, mode=1))
+    return preprocessing.TargetStandardScaler(linear_model.PARegressor(C=0.01, mode=1))
 
 
 def _tree(classifies: bool) -> Any:

@@ -4,12 +4,12 @@ The first rows of real tables, played by `forks run FILE --label COLUMN` with no
 the same model on a table that was prepared by hand with pandas (gaps filled with the mean of the
 whole column and marked, indicators or means of earlier labels for categories, times as points on
 circles); by pipelines of River (running means for gaps, one-hot or target encoding, a scaler, and a
-linear model with its default or with Adam, a Hoeffding adaptive tree, or on fewer rows an adaptive
-random forest; trees on tables of at most 200 columns); and by Vowpal Wabbit, labels of regressions
-being scaled by the first 1,000. All play the same rows once, predicting each before they learn it;
-files that are sorted by class are shuffled first. Errors are mistakes in %, or root mean squared
-errors and mean absolute ones. The time of `forks run` is that of the command, reading included,
-less that of its first 1,000 rows; the others have their rows ready in memory.
+linear model by clipped gradients, one by passive-aggressive steps, a Hoeffding adaptive tree, or on
+fewer rows an adaptive random forest; trees on tables of at most 200 columns); and by Vowpal Wabbit,
+labels of regressions being scaled by the first 1,000. All play the same rows once, predicting each
+before they learn it; files that are sorted by class are shuffled first. Errors are mistakes in %,
+or root mean squared errors and mean absolute ones. The time of `forks run` is that of the command,
+reading included, less that of its first 1,000 rows; the others have their rows ready in memory.
 """
 
 import json
@@ -45,7 +45,7 @@ _ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
 
 
 def measure(
-    rows: int = 100_000, forest_rows: int = 5_000, names: tuple[str, ...] = (), peers: bool = True
+    rows: int = 50_000, forest_rows: int = 3_000, names: tuple[str, ...] = (), peers: bool = True
 ) -> Iterator[Number]:
     """Play every table that is at hand, or those of some names."""
     for chosen in (*TABLES, *LIBSVM):
