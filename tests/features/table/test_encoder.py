@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 from forks import OnlineKernelClassifier
@@ -247,3 +248,30 @@ def test_a_state_that_cannot_be_is_refused(change):
     change(known, arrays)
     with pytest.raises(ValueError, match=r"wrong|no place|names for|left"):
         TableEncoder.from_state(known, arrays)
+
+
+def test_wide_tables_of_zeros_are_sparse_rows():
+    rng, n, width = np.random.default_rng(0), 30, 1_100
+    cells = np.where(rng.random((n, width)) < 0.05, 1.0, 0.0)
+    thin = {f"c{j}": cells[:, j] for j in range(width)}
+    encoder = TableEncoder(dict.fromkeys(thin, "number"), task="classification")
+    rows = encoder.learn_transform(thin)
+    assert sparse.issparse(rows)
+    np.testing.assert_array_equal(rows.toarray(), cells)
+    full = {name: column + 1.0 for name, column in thin.items()}
+    assert isinstance(clone(encoder).learn_transform(full), np.ndarray)
+    again = TableEncoder.from_state(*encoder.to_state())
+    assert sparse.issparse(again.transform(full))  # the first rows decide, for good
+    known, arrays = encoder.to_state()
+    del known["layout"]["thin"]  # as in earlier versions
+    assert isinstance(TableEncoder.from_state(known, arrays).transform(thin), np.ndarray)
+
+
+def test_the_most_frequent_classes_have_shares():
+    n = 600
+    rare = [f"a{k}" for k in range(4)]  # first by name, last by number
+    labels = np.array([*rare, *(f"b{k % 15:02}" for k in range(n - 4))], object)
+    table = {"who": np.array([f"w{k % 200}" for k in range(n)], object)}
+    encoder = TableEncoder({"who": "category"}).look(table, labels)
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["who count", "who share of a0", *(f"who share of b{k:02}" for k in range(15))]

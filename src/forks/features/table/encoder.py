@@ -32,7 +32,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     category        Of few values (32, or 128 if all of the table are below 256): an indicator
                     each, with room for values to come. Of more: the logarithm of how often the
                     value came, and the mean of its targets: the numbers of a regression, or
-                    indicators of classes (of the second of two, or of each of the first eight).
+                    indicators of classes (of the second of two, or of each of up to sixteen).
                     Missing is a value.
     time            Points on circles for the hour (unless all are at midnight), the day of the week
                     and the day of the year, and the years since the first row.
@@ -51,8 +51,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Kinds of columns by their names, for those that are not to be found: "number", "category",
         "time", "text", "constant", "identifier", or "dropped".
     hash_bits : int
-        Words of a text are hashed into two to the power of this many columns. Above 1,024 columns
-        in all, rows are sparse.
+        Words of a text are hashed into two to the power of this many columns.
     task : {"classification", "regression"}, optional
         What the labels are. By default found from the first ones: text and at most 32 different
         numbers are classes.
@@ -71,6 +70,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     `learn_transform` encodes each row by what was known before it: its own label is never in its
     features. `fit_transform` does the same with a new encoder; `fit(X, y).transform(X)` does not.
     Rows whose label is missing (None or NaN) are learned but for their label.
+
+    Rows of more than 1,024 features are sparse if the table has text, or if at most a tenth of the
+    numbers in the first rows are not 0.
 
     Examples
     --------
@@ -192,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        rows : array of shape (n_rows, n_features_out), or CSR array if that is above 1,024
+        rows : array of shape (n_rows, n_features_out), or CSR array (see Notes)
         """
         return self._learn(X, y, False)
 
@@ -208,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        rows : array of shape (n_rows, n_features_out), or CSR array if that is above 1,024
+        rows : array of shape (n_rows, n_features_out), or CSR array (see Notes)
         """
         del fit_params
         return self._learn(X, y, True)
@@ -235,7 +237,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        rows : array of shape (n_rows, n_features_out), or CSR array if that is above 1,024
+        rows : array of shape (n_rows, n_features_out), or CSR array (see Notes)
         """
         check_is_fitted(self, "_layout")
         table = self._columns(X)

@@ -20,7 +20,8 @@ from forks.features.table.targets import Targets
 from forks.features.table.text import Text
 from forks.features.table.times import Time
 
-WIDEST = 1024  # features: wider rows are sparse
+WIDEST = 1024  # features: wider rows are sparse, unless few of their numbers are 0
+_THIN = 0.1  # share of numbers that are not 0, at most, in the first rows
 _BLOCK = 2048  # rows that are encoded at a time, and stay in the cache meanwhile
 LATE_GAPS = "missing"  # name of the indicator that columns share
 
@@ -68,6 +69,7 @@ class Layout:
     texts: dict[str, Text]
     targets: Targets
     names: list[str] = field(default_factory=list)  # of the features
+    thin: bool = False  # were most numbers of the first rows 0?
 
     def __post_init__(self) -> None:
         found = self._place()
@@ -127,7 +129,15 @@ class Layout:
         gaps = [name for name, values in read if np.isnan(values).any()]
         means = Means.of_none(len(numbers))
         categories = first_categories(cells, targets.n)
-        return cls(columns, numbers, gaps, means, times, categories, texts, targets)
+        shares = [np.count_nonzero(values) / max(1, len(values)) for _, values in read]
+        thin = bool(shares) and float(np.mean(shares)) <= _THIN
+        made = (columns, numbers, gaps, means, times, categories, texts, targets)
+        return cls(*made, thin=thin)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are sparse."""
+        return len(self.names) > WIDEST and (self.thin or bool(self.texts))
 
     # ---- rows --------------------------------------------------------------------------------
 
@@ -158,11 +168,11 @@ class Layout:
         for start in range(0, read.n_rows, _BLOCK):
             part = slice(start, min(start + _BLOCK, read.n_rows))
             self._write(read.part(part), learn, out[part])
-        if not self.texts:
-            return out
         blocks = [text.rows(read.texts[name]) for name, text in self.texts.items()]
-        if len(self.names) > WIDEST:
+        if self.is_sparse:
             return sparse.hstack([sparse.csr_array(out), *blocks], format="csr")
+        if not blocks:
+            return out
         return np.hstack([out, *(block.toarray() for block in blocks)])
 
     def _write(self, read: Read, learn: bool, out: Matrix) -> None:

@@ -38,7 +38,8 @@ def layout_to_state(layout: Layout) -> tuple[dict[str, Any], Arrays]:
             part["number"] = {}
         columns.append({**column._asdict(), **part, "gaps": name in layout.own_gaps})
     targets = targets_to_state(layout.targets)
-    return {"columns": columns, "targets": targets, "names": list(layout.names)}, arrays
+    told = {"names": list(layout.names), "thin": layout.thin}
+    return {"columns": columns, "targets": targets, **told}, arrays
 
 
 def category_to_state(category: Category, number: int, arrays: Arrays) -> dict[str, Any]:
@@ -103,9 +104,11 @@ def _layout(known: Any, arrays: Arrays) -> Layout:
     _check(bool(np.all(means[0] >= 0.0)), "means")
     names = known["names"]
     _check(isinstance(names, list) and all(type(name) is str for name in names), "names")
+    thin = known.get("thin", False)  # earlier versions did not ask
+    _check(type(thin) is bool, "thin")
     averages = Means(means[0].copy(), means[1].copy())
     encoders = parts["time"], parts["category"], parts["text"]
-    return Layout(columns, numbers, gaps, averages, *encoders, targets, names)
+    return Layout(columns, numbers, gaps, averages, *encoders, targets, names, thin)
 
 
 def targets_from_state(task: Any, n: Any, classes: Any) -> Targets:

@@ -1,9 +1,11 @@
 """Labels as targets: the numbers whose means are taken for each value of a category.
 
 The target of a regression is the number itself. Of two classes it is whether the label is the
-second one; of more there is one target for each of the first eight.
+second one; of more there is one target for each, or for the sixteen that come most among the first
+rows.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,8 @@ import numpy as np
 from forks.engine import Matrix
 from forks.features.table.cells import floats_of, key_of
 
-MOST_CLASSES = 8
+MOST_CLASSES = 16
+_ROOM = 8  # targets, if the first rows do not tell how many classes there are
 
 
 @dataclass
@@ -28,10 +31,15 @@ class Targets:
         """Return the targets that the first labels call for; there may be none."""
         if task == "regression":
             return cls(task, 1, [])
-        classes = [] if y is None else sorted({key_of(label) for label in y.tolist()} - {""})
+        times = Counter([] if y is None else map(key_of, y.tolist()))
+        del times[""]
+        classes = sorted(times)
         if len(classes) == 2:
             return cls(task, 1, classes[1:])
-        return cls(task, MOST_CLASSES if len(classes) < 2 else len(classes[:MOST_CLASSES]), classes)
+        if len(classes) < 2:
+            return cls(task, _ROOM, classes)
+        most = sorted(classes, key=lambda label: -times[label])[:MOST_CLASSES]
+        return cls(task, len(most), sorted(most))
 
     def __post_init__(self) -> None:
         self.classes = self.classes[: self.n]
