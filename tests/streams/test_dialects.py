@@ -1,12 +1,15 @@
 """How text tables are written: delimiters, headers, decimal commas and encodings are found."""
 
 import codecs
+import math
 
 import pytest
 
 from forks.streams.dialects import Dialect, find_dialect
 from forks.streams.encodings import Transcoder
+from forks.streams.files import written_number
 from forks.streams.formats.sniffing import sniff
+from forks.streams.tables import InputFile
 from forks.streams.words import Words
 
 NUMBERS = "1.5,2,x\n2.5,3,y\n3.5,4,x\n"
@@ -36,6 +39,34 @@ def test_decimal_commas():
     assert found("a;b\n1.5;2\n2.25;3\n").point == "."
     assert found("a,b\n1,5\n2,25\n").point == "."
     assert found("a;b\n1,5;2\n", point=".").point == "."
+    assert found('a,b\n"1,234",2\n999,3\n"12,345.5",4\n').point == "."  # thousands
+
+
+@pytest.mark.parametrize(
+    ("text", "point", "number"),
+    [
+        ("1,234", ".", 1234.0),
+        (" -12,345,678.25 ", ".", -12345678.25),
+        ("1.234,5", ",", 1234.5),
+        ("1,5", ",", 1.5),
+        ("1,23", ".", None),
+        ("1234,567", ".", None),
+        ("1,2345", ".", None),
+        ("1.23", ",", None),
+        ("1_000", ".", None),
+    ],
+)
+def test_thousands_may_be_set_apart(text, point, number):
+    found = written_number(text, point)
+    assert found == number if number is not None else math.isnan(found)
+
+
+def test_columns_with_thousands_are_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('price,y\n"1,234",1\n999,0\n"1,000,000.5",1\n')
+    with InputFile(str(path)) as file:
+        (chunk,) = file.chunks()
+    assert chunk.X["price"].tolist() == [1234.0, 999.0, 1000000.5]
 
 
 @pytest.mark.parametrize(

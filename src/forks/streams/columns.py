@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forks.streams.files import as_number
+from forks.streams.files import written_number
 from forks.streams.formats import Categories
 from forks.streams.formats.cells import Cells, Numbers
 from forks.streams.words import Words
@@ -59,7 +59,9 @@ class ArrayColumn:
             return Numbers(np.full(len(array), math.nan), gaps, np.flatnonzero(~gaps))
         texts = self.objects(words)
         missing = np.array([text is None for text in texts], bool)
-        values = np.array([math.nan if text is None else as_number(text) for text in texts], float)
+        values = np.array(
+            [math.nan if text is None else written_number(text) for text in texts], float
+        )
         return Numbers(values, missing, np.flatnonzero(~missing & ~np.isfinite(values)))
 
     def objects(self, words: Words) -> np.ndarray:

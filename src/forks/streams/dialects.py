@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from forks.streams.files import as_number
+from forks.streams.files import THOUSANDS, written_number
 from forks.streams.words import Words
 
 DELIMITERS = {"tab": "\t", "semicolon": ";", "bar": "|", "comma": ",", "space": " "}
@@ -95,6 +95,8 @@ def _point(rows: list[list[str]], delimiter: str) -> str:
         cells = [cell for row in rows for cell in row if "," in cell]  # in quotes
         if not cells or not all(map(_DECIMAL_COMMA.fullmatch, cells)):
             return "."
+        if all(map(THOUSANDS["."].fullmatch, cells)):  # not one has other than three decimals
+            return "."
     cells = [cell for row in rows[1:] for cell in row]
     commas = sum(map(bool, map(_DECIMAL_COMMA.fullmatch, cells)))
     return "," if commas > sum(map(bool, map(_DECIMAL_POINT.fullmatch, cells))) else "."
@@ -129,5 +131,5 @@ def _has_header(rows: list[list[str]], point: str, words: Words) -> bool:
 
 
 def _is_number(cell: str, point: str) -> bool:
-    value = as_number(cell.replace(",", ".") if point == "," else cell)
+    value = written_number(cell, point)
     return value == value

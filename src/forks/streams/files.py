@@ -5,6 +5,7 @@ import gzip
 import lzma
 import math
 import os
+import re
 import select
 import sys
 import time
@@ -29,6 +30,12 @@ COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open,
 STANDARD_INPUT = "-"  # as a path
 BLOCK = 2**16  # bytes
 PATIENCE = 1.0  # seconds that rows of a pipe wait for more before they are handed on
+
+# Numbers whose thousands are set apart, by the decimal point.
+THOUSANDS = {
+    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?"),
+    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?"),
+}
 
 _HEAD, _TAIL = 600, 150  # characters of a long message that are kept
 
@@ -293,3 +300,12 @@ def as_number(text: str) -> float:
         return float(text) if "_" not in text else math.nan
     except ValueError:
         return math.nan
+
+
+def written_number(text: str, point: str = ".") -> float:
+    """Return the number that a cell is, or NaN; thousands may be set apart, as in 1,234.5."""
+    if THOUSANDS[point].fullmatch(text.strip()):
+        text = text.replace("," if point == "." else ".", "")
+    if point != ".":
+        text = text.replace(".", "x").replace(point, ".")
+    return as_number(text)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forks.engine import Vector
-from forks.streams.files import BLOCK, PATIENCE, StreamError, TextFile, as_number, place
+from forks.streams.files import BLOCK, PATIENCE, StreamError, TextFile, place, written_number
 from forks.streams.formats import _scan
 from forks.streams.words import NO_WORDS, Words
 
@@ -92,10 +92,7 @@ class Cells:
         return Numbers(values, missing, np.array(faults, np.intp))
 
     def _slowly(self, row: int, column: int) -> float:
-        text = self.text(row, column)
-        if self.point != ".":
-            text = text.replace(".", "x").replace(self.point, ".")
-        return as_number(text)
+        return written_number(self.text(row, column), self.point)
 
     def _bytes(self) -> np.ndarray:
         return np.frombuffer(self.data, np.uint8)
