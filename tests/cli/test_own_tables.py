@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import forks
-from forks.cli import main
+from forks.cli import _progress, main
 from forks.estimators.saving import read
 
 OLD = Path(__file__).parent / "old"
@@ -284,6 +284,8 @@ def test_a_resumed_run_names_the_option_that_differs(table, tmp_path):
     checked("run", table, *LEARNER, *options)
     fault = refused("run", table, *LEARNER, *options, "--resume", "--drop", "b")
     assert fault.endswith("is of a run with another --drop")
+    fault = refused("run", table, *LEARNER, *options[:3], 50, "--resume", "--seed", 1)
+    assert fault.endswith("is of a run with another --every, --seed")
     checked("run", table, *LEARNER, *options, "--resume", "--chunk", 30)  # which does not matter
 
 
@@ -391,3 +393,21 @@ def test_other_formats_are_learned(name, tmp_path):
     result = checked("run", tmp_path / name, *LEARNER, "--save", saved)
     assert "classification (2 classes" in result.stderr
     assert "100 rows" in checked("predict", saved, tmp_path / name).stderr
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_line_of_the_last_record_is_told_once(held, capsys):
+    with _progress._lines(_progress.Pace("-", 100), False, held) as show:
+        for rows in (100, 200):
+            show({"rows": rows, "root_mean_squared_error": 1.0})
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in told] == ["100 rows", "200 rows"][: 2 - held]
+
+    def interrupted():
+        with _progress._lines(_progress.Pace("-", 100), False, held) as show:
+            show({"rows": 100, "root_mean_squared_error": 1.0})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert capsys.readouterr().err.startswith("100 rows")  # no other line has its figures

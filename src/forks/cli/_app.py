@@ -26,6 +26,7 @@ _OPTIONS = {
     "delimiter=": "--delimiter",
     "header=": "--header",
     "decimal=": "--decimal",
+    "a run with another every": "a run with another --every",
 }
 
 

@@ -440,9 +440,10 @@ def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     """Return what differs between the settings of two runs."""
     which = [name for name in now if before[name] != now[name]]
     notes = before["note"], now["note"]
-    if which == ["note"] and all(isinstance(note, dict) for note in notes):
+    if "note" in which and all(isinstance(note, dict) for note in notes):
         names = sorted(notes[0].keys() | notes[1].keys())
-        which = [name for name in names if notes[0].get(name) != notes[1].get(name)]
+        told = [name for name in names if notes[0].get(name) != notes[1].get(name)]
+        which = [*(name for name in which if name not in ("note", "model")), *told]
     return ", ".join(which)
 
 

@@ -45,7 +45,7 @@ _ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
 
 
 def measure(
-    rows: int = 50_000, forest_rows: int = 3_000, names: tuple[str, ...] = (), peers: bool = True
+    rows: int = 20_000, forest_rows: int = 2_000, names: tuple[str, ...] = (), peers: bool = True
 ) -> Iterator[Number]:
     """Play every table that is at hand, or those of some names."""
     for chosen in (*TABLES, *LIBSVM):
