@@ -54,9 +54,16 @@ def test_decimal_commas():
         ("1,2345", ".", None),
         ("1.23", ",", None),
         ("1_000", ".", None),
+        ("$3", ".", 3.0),
+        ("-$1,234.50", ".", -1234.5),
+        ("4 %", ".", 4.0),
+        ("3,50 €", ",", 3.5),
+        ("$", ".", None),
+        ("3 apples", ".", None),
+        ("1.2.3", ".", None),
     ],
 )
-def test_thousands_may_be_set_apart(text, point, number):
+def test_numbers_with_marks(text, point, number):
     found = written_number(text, point)
     assert found == number if number is not None else math.isnan(found)
 

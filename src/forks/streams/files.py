@@ -37,6 +37,8 @@ THOUSANDS = {
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?"),
 }
 
+_MARKED = re.compile(r"([+-]?)(?:[$€£¥] ?)?(\d[\d.,]*)(?: ?[%€£¥])?")
+
 _HEAD, _TAIL = 600, 150  # characters of a long message that are kept
 
 
@@ -303,7 +305,12 @@ def as_number(text: str) -> float:
 
 
 def written_number(text: str, point: str = ".") -> float:
-    """Return the number that a cell is, or NaN; thousands may be set apart, as in 1,234.5."""
+    """Return the number that a cell is, or NaN.
+
+    Thousands may be set apart, as in 1,234.5, and a currency or a percent sign may be beside it.
+    """
+    marked = _MARKED.fullmatch(text.strip())
+    text = "".join(marked.groups()) if marked else text
     if THOUSANDS[point].fullmatch(text.strip()):
         text = text.replace("," if point == "." else ".", "")
     if point != ".":

@@ -179,6 +179,7 @@ def test_every_file_of_a_part_is_listed():
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
         ("stationary", "forks bench --only stationary"),
+        ("tables", "forks bench --only tables --only table_speed"),
         ("wide", "forks bench --only wide"),
     ],
 )

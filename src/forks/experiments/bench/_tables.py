@@ -56,6 +56,7 @@ TABLES = (
         few=("origin", "dest"),
         many=("tailnum",),
         time="time_hour",
+        rows=10_000,
     ),
     Chosen(
         name="flights-3m, delay",
@@ -65,7 +66,7 @@ TABLES = (
         time="date",
     ),
     Chosen(name="metro-traffic", data="metro-traffic", few=("attr_0", "attr_5", "attr_6")),
-    Chosen(name="nomao", data="nomao", classifies=True),
+    Chosen(name="nomao", data="nomao", classifies=True, rows=10_000),
     Chosen(name="internet-ads", data="internet-ads", classifies=True, shuffled=True),
     Chosen(name="spambase", data="spambase", classifies=True, shuffled=True, header=False),
 )
