@@ -17,7 +17,21 @@ from forks.streams.columns import RawTable
 from forks.streams.tables import Input, InputFile
 
 GAPS = ("", "NA", "nan", "?", "null", "N/A", "None", "-", "NaT")
-WORDS = ("red", "dark blue", "größer", "名前", 'say ""so""', "x;y", "1,5", "a b c d e", "0x1", "é")
+WORDS = (
+    "red",
+    "dark blue",
+    "größer",
+    "名前",
+    'say ""so""',
+    "x;y",
+    "1,5",
+    "a b c d e",
+    "0x1",
+    "é",
+    "$1,234",
+    "5 %",
+    "€",
+)
 DELIMITERS = (",", ";", "\t", "|", " ")
 ENCODINGS = ("utf-8", "utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-32")
 
