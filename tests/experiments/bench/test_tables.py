@@ -82,3 +82,10 @@ def test_speed_of_numbers(monkeypatch):
     numbers = {n.name: n.value for n in table_speed.measure(numbers=500, repeats=1)}
     assert numbers["numbers as CSV, forks"] > 0.0
     assert "numbers as CSV, pandas" in numbers
+
+
+def test_tables_that_are_not_at_hand_are_named(monkeypatch):
+    monkeypatch.setattr(tables.datasets, "at_hand", lambda name: False)
+    numbers = list(tables.measure(peers=False))
+    assert {number.reason for number in numbers} == {"not at hand"}
+    assert "nomao" in {number.name for number in numbers}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,15 +34,18 @@ def outcome_of(taken: Taken, answers: Any, seconds: float) -> Outcome:
     return Outcome(math.sqrt(np.mean(apart**2)), float(np.mean(np.abs(apart))), per_row)
 
 
+def check_peers() -> None:
+    """Check that the peers are installed."""
+    for package, name in (("river", "'forks-learn[river]'"), ("vowpalwabbit", "vowpalwabbit")):
+        if find_spec(package) is None:
+            raise Missing(f"{package} is not installed: pip install {name}")
+
+
 # ---- River ---------------------------------------------------------------------------------------
 
 
 def river_models(taken: Taken) -> dict[str, Callable[[], Any]]:
     """Return what makes the pipelines, by name."""
-    try:
-        import river  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
     linear = {
         "River, linear": lambda: _scaled(taken) | _linear(taken.chosen.classifies),
         "River, PA": lambda: _scaled(taken) | _passive(taken.chosen.classifies),
@@ -177,10 +181,8 @@ def vw_options(taken: Taken) -> dict[str, str]:
 
 def play_vw(taken: Taken, options: str) -> Outcome:
     """Predict each row, then learn it if it has a label."""
-    try:
-        from vowpalwabbit import pyvw
-    except ModuleNotFoundError as error:
-        raise Missing("Vowpal Wabbit is not installed: pip install vowpalwabbit") from error
+    from vowpalwabbit import pyvw
+
     classes = np.unique(taken.y) if taken.chosen.classifies else None
     scale = _scale(taken)
     lines = list(_lines(taken, classes, scale))

@@ -25,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from forks import OnlineKernelClassifier, OnlineKernelRegressor
+from forks import OnlineKernelClassifier, OnlineKernelRegressor, datasets
 from forks.evaluate import player_for
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._table_peers import (
     FOREST,
     Outcome,
+    check_peers,
     play_river,
     play_vw,
     river_models,
@@ -48,8 +49,13 @@ def measure(
     rows: int = 20_000, forest_rows: int = 1_000, names: tuple[str, ...] = (), peers: bool = True
 ) -> Iterator[Number]:
     """Play every table that is at hand, or those of some names."""
+    if peers:
+        check_peers()
     for chosen in (*TABLES, *LIBSVM):
         if names and chosen.name not in names:
+            continue
+        if not datasets.at_hand(chosen.data):
+            yield Number(chosen.name, reason="not at hand", column=_OURS)
             continue
         with tempfile.TemporaryDirectory() as folder:
             taken = take(chosen, rows, Path(folder))
