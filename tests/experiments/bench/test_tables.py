@@ -46,7 +46,6 @@ def test_by_hand_no_row_has_its_own_label(tmp_path, classifies):
     other = prepared(Taken(taken.chosen, taken.path, taken.frame, changed))
     np.testing.assert_allclose(X[:201], other[:201], rtol=1e-10)
     assert not np.allclose(X[201:], other[201:])
-    assert tables._by_hand(taken).error < 40.0
 
 
 @pytest.mark.parametrize("classifies", [False, True])
@@ -71,9 +70,10 @@ def test_vw_gets_labels_and_words(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_plays_the_file(tmp_path):
-    outcome = tables._run(_taken(tmp_path))
-    assert 0.0 < outcome.error < 10.0
+@pytest.mark.parametrize("play", [tables._run, tables._by_hand])
+def test_the_default_model_plays_the_table(play, tmp_path):
+    outcome = play(_taken(tmp_path))
+    assert 0.0 < outcome.error < 4.0  # the deviation of the labels
     assert outcome.absolute < outcome.error
 
 
