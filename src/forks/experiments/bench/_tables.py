@@ -1,4 +1,4 @@
-"""Tables for `tables`: the first rows of a file, as text and as a frame, and prepared by hand."""
+"""Tables for the benchmark: first rows of files, as text and as frames, and prepared by hand."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from forks import datasets
+from forks import OnlineKernelRegressor, datasets
 from forks.datasets import order
 from forks.engine import Matrix
+from forks.evaluate import player_for
+from forks.evaluate.clock import Clock
 from forks.experiments.bench._data import SEED
 from forks.experiments.record import Missing
+from forks.features import TableEncoder
 from forks.streams import read_libsvm
+from forks.streams.columns import RawTable
 from forks.streams.files import open_text
+from forks.streams.tables import InputFile, Told
 
 _SMOOTHING = 10.0  # rows of the mean that a value of a category begins with
 
@@ -129,6 +134,23 @@ def _write_rows(chosen: Chosen, rows: int, path: Path) -> None:
             all_lines = [line for line in lines if line.strip()]
             lines = (all_lines[i] for i in order(len(all_lines), SEED))
         out.writelines(islice(lines, rows))
+
+
+def from_file(path: Path, label: str | None, model: Any) -> tuple[int, dict[str, float]]:
+    """Play a file as `forks run` does; return the rows, and the seconds of each step."""
+    reading, encoding = Clock(), Clock()
+    player, encoder = player_for("file", model), None
+    task = "regression" if isinstance(model, OnlineKernelRegressor) else "classification"
+    with InputFile([str(path)], told=Told(label=label)) as file:
+        for chunk in reading.over(file.chunks()):
+            X, y = chunk.X, np.asarray(chunk.y)
+            if isinstance(X, RawTable):
+                with encoding.running():
+                    encoder = encoder or TableEncoder(task=task).look(X, y)
+                    X = encoder.learn_transform(X, y)
+            player.play(X, y)
+    seconds = {"reading": reading.seconds, "encoding": encoding.seconds}
+    return player.rounds, {**seconds, "learning": player.clock.seconds}
 
 
 # ---- by hand -------------------------------------------------------------------------------------

@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 
 from forks import OnlineKernelRegressor, datasets
-from forks.evaluate import player_for
-from forks.evaluate.clock import Clock
 from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._tables import from_file
 from forks.experiments.bench._timing import Contender, Timed, best_times, timed
-from forks.features import TableEncoder
 from forks.streams import read_csv
 from forks.streams.files import open_text
-from forks.streams.tables import InputFile, Told
 
 _AIR, _TARGET = "beijing-air", "PM2.5"
 _NUMBERS = 8  # columns
@@ -63,7 +60,7 @@ def _plain_text(folder: Path, rows: int | None) -> Path:
 def _steps(path: Path, effort: str, repeats: int, first: bool) -> Iterator[Number]:
     best: dict[str, float] = {}
     for _ in range(repeats):
-        n, seconds = _play(path, effort)
+        n, seconds = from_file(path, _TARGET, OnlineKernelRegressor(effort=effort))
         for step, spent in seconds.items():
             best[step] = min(best.get(step, spent), spent)
     settings = {"rows": n, "effort": effort}
@@ -75,20 +72,6 @@ def _steps(path: Path, effort: str, repeats: int, first: bool) -> Iterator[Numbe
         yield Number(name, 1e6 * spent / n, "µs a row", settings)
     goal = _GOAL if effort == "fast" else None
     yield Number(f"{_AIR}: all, {effort}", whole, "µs a row", settings, at_most=goal)
-
-
-def _play(path: Path, effort: str) -> tuple[int, dict[str, float]]:
-    """Return the rows, and the seconds of each step."""
-    reading, encoding = Clock(), Clock()
-    encoder = TableEncoder(task="regression")
-    player = player_for(effort, OnlineKernelRegressor(effort=effort))
-    with InputFile([str(path)], told=Told(label=_TARGET)) as file:
-        for chunk in reading.over(file.chunks()):
-            with encoding.running():
-                X = encoder.learn_transform(chunk.X, chunk.y)
-            player.play(X, np.asarray(chunk.y))
-    seconds = {"reading": reading.seconds, "encoding": encoding.seconds}
-    return player.rounds, {**seconds, "learning": player.clock.seconds}
 
 
 # ---- numbers -------------------------------------------------------------------------------------
