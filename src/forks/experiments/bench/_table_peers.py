@@ -173,7 +173,7 @@ def _forest(classifies: bool) -> Any:
 def vw_options(taken: Taken) -> dict[str, str]:
     """Return the options of each variant, by name."""
     if not taken.chosen.classifies:
-        return {"VW": ""}
+        return {"VW, squared": ""}
     n = len(np.unique(taken.y))
     several = f"--oaa {n} " if n > 2 else ""
     return {"VW, logistic": f"{several}--loss_function logistic", "VW, squared": several}
