@@ -439,11 +439,10 @@ def _tables(tally: ClassTally) -> dict[str, Any]:
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
     """Return what differs between the settings of two runs."""
     which = [name for name in now if before[name] != now[name]]
-    notes = before["note"], now["note"]
-    if "note" in which and all(isinstance(note, dict) for note in notes):
-        names = sorted(notes[0].keys() | notes[1].keys())
-        told = [name for name in names if notes[0].get(name) != notes[1].get(name)]
-        which = [*(name for name in which if name not in ("note", "model")), *told]
+    one, other = before["note"], now["note"]
+    if "note" in which and isinstance(one, dict) and isinstance(other, dict):
+        which = [name for name in which if name not in ("note", "model")]  # which notes explain
+        which += [k for k in sorted(one.keys() | other.keys()) if one.get(k) != other.get(k)]
     return ", ".join(which)
 
 
