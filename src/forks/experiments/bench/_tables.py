@@ -38,7 +38,7 @@ class Chosen:
     few: tuple[str, ...] = ()  # categories that get an indicator for each value
     many: tuple[str, ...] = ()  # categories that get means of the label
     time: str | None = None
-    rows: int | None = None  # at most
+    rows: int | None = None  # at most, where peers take milliseconds a row
 
 
 TABLES = (
@@ -61,7 +61,7 @@ TABLES = (
         few=("origin", "dest"),
         many=("tailnum",),
         time="time_hour",
-        rows=10_000,
+        rows=3_000,
     ),
     Chosen(
         name="flights-3m, delay",
@@ -71,7 +71,7 @@ TABLES = (
         time="date",
     ),
     Chosen(name="metro-traffic", data="metro-traffic", few=("attr_0", "attr_5", "attr_6")),
-    Chosen(name="nomao", data="nomao", classifies=True, rows=10_000),
+    Chosen(name="nomao", data="nomao", classifies=True, rows=5_000),
     Chosen(name="internet-ads", data="internet-ads", classifies=True, shuffled=True),
     Chosen(name="spambase", data="spambase", classifies=True, shuffled=True, header=False),
 )
