@@ -50,6 +50,4 @@ def test_workers_that_always_die_end_it(ray):
 def test_an_error_of_a_task_is_raised_as_it_is(ray):
     X, y = rows(300)
     with pytest.raises(ValueError, match="partition 1: X has 3 rows, but y has 2"):
-        distributed.learn(
-            [(X, y), (X[:3], y[:2])], small(), executor=RayExecutor(), **SIZES
-        )
+        distributed.learn([(X, y), (X[:3], y[:2])], small(), executor=RayExecutor(), **SIZES)

@@ -100,8 +100,8 @@ def _opened(options: Any, begin: _Begin) -> Any:
 
 def _begin(options: Any) -> _Begin:
     """Return what the run goes on from: a checkpoint, a saved model, or nothing."""
-    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.session import CHECKPOINT
+    from forks.keyed.encoded import encoder_beside
 
     model = None
     if options.model is not None:
@@ -235,8 +235,8 @@ class _Kept:
 
 def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
     """Write a model, how its files were read, and the encoder; to standard output for "-"."""
-    from forks.evaluate.encoded import encoder_state
     from forks.evaluate.files import save
+    from forks.keyed.encoded import encoder_state
 
     note, arrays = encoder_state(encoder)
     note = {"input": known.as_json(), **note}

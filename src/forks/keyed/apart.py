@@ -1,0 +1,124 @@
+"""Keys that learn apart, wherever their rows are: what a key keeps, as bytes.
+
+An engine that spreads keys over machines has no place where all rows pass one after the other. What
+keys have in common, the common model, the map and the numbers that all keys share, then stays as it
+is in a model that has learned already; a key learns its own record from its own rows. So its
+answers depend on its rows in their order alone, however they are spread and cut into batches.
+"""
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from forks.engine import Matrix, Vector, entry
+from forks.keyed.base import KeyedEstimator
+from forks.keyed.corrections import Corrections
+from forks.parts.pooling import learn, view_record, write_answer
+from forks.parts.shared_map import features_of
+
+_MARK = 8  # bytes that tell to which map a record belongs
+
+
+class ApartLearner:
+    """Learns the rows of one key after the other, from a model that stays as it is.
+
+    Parameters
+    ----------
+    model : KeyedClassifier or KeyedRegressor
+        One that has learned 512 rows at least, so that its map is fixed. Keys that it knows go on
+        from what it knows of them.
+    """
+
+    def __init__(self, model: KeyedEstimator) -> None:
+        if not isinstance(model, KeyedEstimator) or not hasattr(model, "corrections_"):
+            raise ValueError(f"model must be a keyed one that has learned rows, got {model!r}")
+        if model.corrections_.first is not None:
+            raise ValueError(
+                f"model has learned {model.n_rounds_} rows, and its features are not fixed yet: "
+                "let it learn 512 at least"
+            )
+        self.model = model
+        self._mark = _mark_of(model.corrections_)
+
+    @property
+    def bytes_per_key(self) -> int:
+        """Bytes of what a key keeps."""
+        return _MARK + self.model.corrections_.table.nbytes
+
+    def play(self, key: Any, kept: bytes | None, X: Any, y: Any) -> tuple[np.ndarray, bytes]:
+        """Answer the next rows of a key, each before its label is learned.
+
+        Parameters
+        ----------
+        key : str or int
+            The key.
+        kept : bytes, optional
+            What this method has returned for the rows before; None if there were none.
+        X : array or data frame of shape (n_rows, n_features)
+            The rows; numbers may be missing (NaN).
+        y : sequence of length n_rows
+            Labels. Those that are None or NaN are missing: such rows are answered, not learned.
+
+        Returns
+        -------
+        answers : array
+            As `prequential` of the model returns them.
+        kept : bytes
+            What the key keeps now.
+        """
+        model, corrections = self.model, self.model.corrections_
+        record = self._record(key, kept)
+        rows = model._checked_rows(X)
+        known = np.array([label == label and label is not None for label in y], dtype=bool)
+        targets = np.zeros((len(rows), corrections.rule.outputs))
+        if known.any():
+            labels = [label for label, is_known in zip(y, known, strict=True) if is_known]
+            checked = model._checked_labels(np.array(labels), len(labels), False, None)
+            targets[known] = model._targets_of(checked)
+        given = np.ascontiguousarray(model._common_answers(rows, False).reshape(len(rows), -1))
+        out = _played(corrections, record, rows, given, targets, known)
+        return out[:, 0] if out.shape[1] == 1 else out, self._mark + record.tobytes()
+
+    def _record(self, key: Any, kept: bytes | None) -> Vector:
+        table = self.model.corrections_.table
+        if kept is None:
+            return table.copies(table.numbers_of([key]))[0]
+        if len(kept) != self.bytes_per_key or kept[:_MARK] != self._mark:
+            raise ValueError(f"what was kept of the key {key!r:.80} is that of another model")
+        return np.frombuffer(kept, offset=_MARK).copy()
+
+    def record_of(self, key: Any, kept: bytes) -> Vector:
+        """Return the numbers of a key, which is what a keyed model has of it."""
+        return self._record(key, kept)
+
+
+def _mark_of(corrections: Corrections) -> bytes:
+    """Return a checksum of the map and the rule, in which the numbers of a key have a meaning."""
+    parts = [*corrections.map, np.frombuffer(repr(corrections.rule).encode(), np.uint8)]
+    sums = [zlib.crc32(np.ascontiguousarray(part).tobytes()) for part in parts]
+    return np.array([sums[0], zlib.crc32(repr(sums[1:]).encode())], np.uint32).tobytes()
+
+
+def _played(
+    corrections: Corrections, record: Vector, X: Matrix, given: Matrix, Y: Matrix, known: np.ndarray
+) -> Matrix:
+    out = np.empty_like(Y)
+    _play_apart.over(corrections.rule)(
+        corrections.rule, corrections.strengths, corrections.shared, corrections.shared.copy(),
+        record, features_of(corrections.map, X), given, Y, known, *corrections._scratch(), out,
+    )  # fmt: skip
+    return out
+
+
+@entry
+def _play_apart(
+    rule, strengths, start, shared, record, phi, given, Y, known, work, c, f, m, z, g, out
+):
+    view = view_record(rule, record)
+    for t in range(Y.shape[0]):
+        shared[:] = start
+        scratch = work, c, f, m, z
+        write_answer(rule, strengths, shared, view, phi[t], given[t], scratch, True, out[t])
+        if known[t]:
+            learn(rule, shared, view, phi[t], given[t], f, Y[t], c, m, z, g)
