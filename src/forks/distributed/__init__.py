@@ -6,7 +6,7 @@ object with its two members.
 """
 
 from forks.distributed.executors import Executor, WorkerLostError
-from forks.distributed.learning import learn
+from forks.distributed.learning import learn, prequential
 from forks.distributed.on_dask import DaskExecutor
 from forks.distributed.on_joblib import JoblibExecutor
 from forks.distributed.on_ray import RayExecutor
@@ -20,4 +20,5 @@ __all__ = [
     "SparkExecutor",
     "WorkerLostError",
     "learn",
+    "prequential",
 ]

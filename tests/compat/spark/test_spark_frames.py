@@ -14,7 +14,12 @@ from forks.estimators.saving import as_bytes
 from forks.learners import Adaptive
 from oracle_streams import made_up
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),
+]
 SIZES = {"start": 200, "spare": 40}
 NAMES = ["a", "b", "c", "d"]
 
@@ -152,7 +157,7 @@ def test_a_model_of_a_table_encodes_columns_by_name(spark, tmp_path):
     from pyspark.sql.functions import struct
     from typer.testing import CliRunner
 
-    from forks.cli import app
+    from forks.cli import main
     from forks.compat.spark import predict_udf
 
     rng = np.random.default_rng(0)
@@ -163,9 +168,9 @@ def test_a_model_of_a_table_encodes_columns_by_name(spark, tmp_path):
     saved, told = tmp_path / "model.forks", tmp_path / "told.csv"
     runner = CliRunner()
     command = ["run", str(tmp_path / "data.csv"), "--effort", "fast", "--save", str(saved)]
-    assert runner.invoke(app, command).exit_code == 0
+    assert runner.invoke(main, command).exit_code == 0
     command = ["predict", str(saved), str(tmp_path / "data.csv"), "-o", str(told)]
-    assert runner.invoke(app, command).exit_code == 0
+    assert runner.invoke(main, command).exit_code == 0
     frame = spark.createDataFrame(data)
     out = frame.select(predict_udf(saved)(struct("town", "x")).alias("p")).toPandas()
     np.testing.assert_allclose(out["p"], pd.read_csv(told)["prediction"], rtol=1e-9)

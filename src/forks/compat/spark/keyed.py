@@ -1,19 +1,25 @@
 """One model per key in Structured Streaming: what a key keeps is Spark's state of the key.
 
 `learn_keyed` makes a stream of answers out of a stream of rows. Each key has one value of state, of
-`ApartLearner.bytes_per_key` bytes; the common model and the map are broadcast once. A query that
-is killed goes on from its checkpoint: each row is learned once, and answered once by sinks that
-keep what Spark promises (files do).
+`ApartLearner.bytes_per_key` bytes. The common model and the map are sent once, as a file: variables
+that are broadcast do not come to where Spark prepares such queries. A query that is killed goes on
+from its checkpoint: each row is learned once, and answered once by sinks that keep what Spark
+promises (files do).
 
 The state store must be RocksDB, and its changelog makes batches cheap: see `STATE_STORE`.
 """
 
 import copy
+import hashlib
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyspark import SparkFiles
 from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import (
     BooleanType,
@@ -25,6 +31,7 @@ from pyspark.sql.types import (
 )
 
 from forks.compat.spark._columns import check_columns, feature_names, rows_of
+from forks.keyed import load
 from forks.keyed.apart import ApartLearner
 
 _NAME = "forks"  # of the state
@@ -95,12 +102,12 @@ def learn_keyed(
     for field in _answer_fields(model):
         schema = schema.add(field)
     handed = list(dict.fromkeys([*names, label, *([] if order is None else [order]), *keep]))
-    shared = session.sparkContext.broadcast(_without_file(learner.model))
+    file = _sent(session.sparkContext, learner.model)
     return (
         frame.select(key, *handed)
         .groupBy(key)
         .transformWithStateInPandas(
-            KeyProcessor(shared, key, names, label, order, keep),
+            KeyProcessor(file, key, names, label, order, keep),
             outputStructType=schema,
             outputMode="append",
             timeMode="none",
@@ -108,9 +115,28 @@ def learn_keyed(
     )
 
 
-def _without_file(model: Any) -> Any:
-    """Return a model whose keys are all in memory, to be sent to workers."""
-    return copy.copy(model).set_params(max_keys=None, folder=None)
+@lru_cache(maxsize=1)
+def _outbox() -> Any:
+    """Return a temporary folder, which is gone when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="forks-spark-")
+
+
+def _sent(context: Any, model: Any) -> str:
+    """Send a model to all workers, present and to come; return the name of its file there.
+
+    The file stays: workers may ask for it later.
+    """
+    folder = Path(_outbox().name)
+    model.save(folder / "model")
+    name = f"forks-{hashlib.sha256((folder / 'model').read_bytes()).hexdigest()[:32]}"
+    context.addFile(str((folder / "model").replace(folder / name)))
+    return name
+
+
+@lru_cache(maxsize=4)
+def _learner(name: str) -> ApartLearner:
+    """Return the learner of a file that was sent; a worker makes it once."""
+    return ApartLearner(load(SparkFiles.get(name)))
 
 
 def _answer_fields(model: Any) -> list[StructField]:
@@ -124,15 +150,14 @@ class KeyProcessor(StatefulProcessor):
     """What Spark calls for each key of a batch."""
 
     def __init__(
-        self, shared: Any, key: str, names: list[str], label: str, order: str | None, keep: Any
+        self, file: str, key: str, names: list[str], label: str, order: str | None, keep: Any
     ) -> None:
-        self.shared, self.key, self.names = shared, key, names
+        self.file, self.key, self.names = file, key, names
         self.label, self.order, self.keep = label, order, keep
 
     def init(self, handle: Any) -> None:
         """Get the state, before the first key of a partition."""
         self.state = handle.getValueState(_NAME, "kept binary")
-        self.learner = ApartLearner(self.shared.value)
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: Any) -> Iterator[Any]:
         """Answer and learn the rows of a key that are in a batch."""
@@ -142,7 +167,7 @@ class KeyProcessor(StatefulProcessor):
         before = self.state.get()
         try:
             X, y = rows_of(table, self.names), table[self.label].tolist()
-            answers, kept = self.learner.play(key[0], before and bytes(before[0]), X, y)
+            answers, kept = _learner(self.file).play(key[0], before and bytes(before[0]), X, y)
         except ValueError as error:
             raise ValueError(f"column {self.key!r}, key {key[0]!r:.80}: {error}") from error
         self.state.update((kept,))
@@ -151,7 +176,7 @@ class KeyProcessor(StatefulProcessor):
     def _answered(self, key: Any, table: Any, answers: np.ndarray) -> Any:
         out = table[self.keep].copy()
         out.insert(0, self.key, key)
-        model = self.learner.model
+        model = _learner(self.file).model
         if not hasattr(model, "classes_"):
             return out.assign(prediction=answers)
         positive = 0.5 + 0.5 * answers
@@ -177,7 +202,7 @@ def keyed_model(spark: Any, checkpoint: str, model: Any) -> Any:
     model : KeyedRegressor or KeyedClassifier
         The one that `learn_keyed` was given.
     """
-    learner = ApartLearner(_without_file(copy.deepcopy(model)))
+    learner = ApartLearner(copy.deepcopy(model))
     state = spark.read.format("statestore").option("stateVarName", _NAME).load(str(checkpoint))
     table = learner.model.corrections_.table
     for row in state.select("key", "value").toLocalIterator():
