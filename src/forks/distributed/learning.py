@@ -36,6 +36,7 @@ def learn(
     start: int = 2000,
     rounds: int | None = None,
     spare: int = 500,
+    classes: Any = None,
 ) -> Any:
     """Return one model that has learned all rows of a source, by many workers at a time.
 
@@ -68,6 +69,9 @@ def learn(
         squared error is learned apart well by models that know about as much already.
     spare : int
         Rows that are learned here after each round.
+    classes : array, optional
+        All labels that can occur, for a classifier that has learned nothing. By default those of
+        the source.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def learn(
     >>> model.n_rounds_, bool(model.score(X, y) > 0.99)
     (5000, True)
     """
-    learned = _Learning(source, model, executor, partitions, start, rounds, spare)
+    learned = _Learning(source, model, executor, partitions, start, rounds, spare, classes)
     return learned.model
 
 
@@ -96,6 +100,7 @@ def prequential(
     start: int = 2000,
     rounds: int | None = None,
     spare: int = 500,
+    classes: Any = None,
 ) -> tuple[Any, Any]:
     """Learn like `learn`, and return the scores of all rows, each made before its label was used.
 
@@ -106,7 +111,7 @@ def prequential(
 
     Parameters
     ----------
-    source, model, executor, partitions, start, rounds, spare
+    source, model, executor, partitions, start, rounds, spare, classes
         See `learn`.
 
     Returns
@@ -126,7 +131,7 @@ def prequential(
     >>> scores.shape, bool(((scores > 0) == y).mean() > 0.98)
     ((5000,), True)
     """
-    learned = _Learning(source, model, executor, partitions, start, rounds, spare)
+    learned = _Learning(source, model, executor, partitions, start, rounds, spare, classes)
     scores = [np.concatenate(pieces) for pieces in learned.scores]
     if not is_pair(source):
         return learned.model, scores
@@ -149,6 +154,7 @@ class _Learning:
         start: int,
         rounds: int | None,
         spare: int,
+        classes: Any,
     ) -> None:
         self.runner = _executor_from(executor)
         n = self.runner.workers if partitions is None else whole("partitions", partitions, 1)
@@ -166,12 +172,12 @@ class _Learning:
         looks = self.runner.run(look, tasks)
         self.heads = [min(head, each.rows) for each in looks]
         self.left = sum(each.rows for each in looks) - sum(self.heads)
-        self.model = copy.copy(model) if fitted else self._begun(model, looks)
+        self.model = copy.copy(model) if fitted else self._begun(model, looks, classes)
         known = sum(self.heads) or self.model.n_rounds_
         for share in _shares(known, self.left, rounds):
             self._play_round(share)
 
-    def _begun(self, model: Any, looks: Sequence[Look]) -> Any:
+    def _begun(self, model: Any, looks: Sequence[Look], classes: Any) -> Any:
         """Return a model that has learned the first rows of all partitions."""
         widths = [each.X.shape[1] for each in looks]
         for i, width in enumerate(widths):
@@ -187,8 +193,8 @@ class _Learning:
             model = OnlineKernelRegressor() if continuous else OnlineKernelClassifier()
         model = clone(model)
         model._learner(first[0]).for_forks()  # an error now, before anything is learned
-        classes = None
-        if model._task == "classification" and all(each.labels is not None for each in looks):
+        found = all(each.labels is not None for each in looks)
+        if classes is None and model._task == "classification" and found:
             classes = np.unique(np.concatenate([each.labels for each in looks]))
         self._keep(model.prequential(*first, classes=classes), self.heads)
         return model
