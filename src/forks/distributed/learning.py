@@ -172,8 +172,9 @@ class _Learning:
         looks = self.runner.run(look, tasks)
         self.heads = [min(head, each.rows) for each in looks]
         self.left = sum(each.rows for each in looks) - sum(self.heads)
-        self.model = copy.copy(model) if fitted else self._begun(model, looks, classes)
-        known = sum(self.heads) or self.model.n_rounds_
+        begun: Any = copy.copy(model) if fitted else self._begun(model, looks, classes)
+        self.model = begun
+        known = sum(self.heads) or begun.n_rounds_
         for share in _shares(known, self.left, rounds):
             self._play_round(share)
 

@@ -72,21 +72,11 @@ def committed(folder):
     return len([p for p in (folder / "checkpoint" / "commits").glob("*") if p.name.isdigit()])
 
 
-def check(made, spark, folder):
-    """Compare answers and state with those made without Spark."""
-    _, model, _, answers, kept = made
-    out = spark.read.parquet(str(folder / "answers")).toPandas()
-    assert sorted(out["id"]) == list(range(ROWS))  # none twice, none lost
-    assert np.array_equal(out.sort_values("id")["prediction"], answers)
-    reader = spark.read.format("statestore").option("stateVarName", "forks")
-    state = reader.load(str(folder / "checkpoint")).collect()
-    assert {row["key"][0]: bytes(row["value"][0]) for row in state} == kept
-    assert {len(each) for each in kept.values()} == {model.bytes_per_key_ + 8}
-
-
-def test_a_query_gives_what_keys_learn_apart_though_it_is_killed_twice(made, spark):
+@pytest.fixture(scope="module")
+def killed(made):
+    """The folder of a query that was killed twice, in the middle of a batch, and then ended."""
     folder = prepared(made, "killed")
-    for batches, beyond in ((1, 0.3), (3, 1.0)):  # in the middle of a batch
+    for batches, beyond in ((1, 0.3), (3, 1.0)):
         query = started(folder)
         while committed(folder) < batches:
             assert query.poll() is None, query.stderr.read()
@@ -98,20 +88,26 @@ def test_a_query_gives_what_keys_learn_apart_though_it_is_killed_twice(made, spa
     last = started(folder)
     _, told = last.communicate()
     assert last.returncode == 0, told
-    check(made, spark, folder)
+    return folder
 
 
-def test_the_model_comes_back_and_answers_as_the_stream_would(made, spark):
-    from keyed_query import play
+def test_a_query_that_is_killed_gives_what_keys_learn_without_spark(made, killed, spark):
+    _, model, _, answers, kept = made
+    out = spark.read.parquet(str(killed / "answers")).toPandas()
+    assert sorted(out["id"]) == list(range(ROWS))  # none twice, none lost
+    assert np.array_equal(out.sort_values("id")["prediction"], answers)
+    reader = spark.read.format("statestore").option("stateVarName", "forks")
+    state = reader.load(str(killed / "checkpoint")).collect()
+    assert {row["key"][0]: bytes(row["value"][0]) for row in state} == kept
+    assert {len(each) for each in kept.values()} == {model.bytes_per_key_ + 8}
 
+
+def test_the_model_comes_back_and_answers_as_the_stream_would(made, killed, spark):
     from forks.compat.spark import keyed_model
 
-    folder = prepared(made, "whole")
-    play(spark, folder)
-    check(made, spark, folder)
     _, model, (keys, X, _), _, kept = made
     before = pickle.dumps(model.corrections_.table)
-    back = keyed_model(spark, folder / "checkpoint", model)
+    back = keyed_model(spark, killed / "checkpoint", model)
     assert pickle.dumps(model.corrections_.table) == before
     learner = ApartLearner(model)
     some = slice(0, 20)
@@ -126,7 +122,7 @@ def test_the_model_comes_back_and_answers_as_the_stream_would(made, spark):
     assert back.n_keys_ == len({*kept, *model.corrections_.table.numbers})
     other = KeyedRegressor(rank=7).partial_fit(keys[:600], X[:600], X[:600, 0])
     with pytest.raises(ValueError, match="is that of another model"):
-        keyed_model(spark, folder / "checkpoint", other)
+        keyed_model(spark, killed / "checkpoint", other)
 
 
 def test_classes_and_whole_numbers_as_keys(spark, tmp_path):

@@ -205,8 +205,9 @@ def keyed_model(spark: Any, checkpoint: str, model: Any) -> Any:
     learner = ApartLearner(copy.deepcopy(model))
     state = spark.read.format("statestore").option("stateVarName", _NAME).load(str(checkpoint))
     table = learner.model.corrections_.table
-    for row in state.select("key", "value").toLocalIterator():
+    for row in state.select("key", "value").sort("key").toLocalIterator():
         key = row["key"][0]
         record = learner.record_of(key, bytes(row["value"][0]))
-        table.records[table.slots_for(table.add([key]))] = record
+        slots = table.slots_for(table.add([key]))
+        table.records[slots] = record
     return learner.model

@@ -37,6 +37,7 @@ LONG_PARTS = (
     "lasting",
     "literature",
     "merging",
+    "spark",
     "stationary",
     "wide",
 )
