@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
 from forks.distributed import DaskExecutor, JoblibExecutor, WorkerLostError
-from forks.distributed.learning import _shares
+from forks.distributed.learning import shares
 from forks.estimators.saving import as_bytes
 from forks.learners import Adaptive
 from oracle_streams import made_up
@@ -45,15 +45,15 @@ def test_every_row_is_learned_once_and_well():
 
 
 def test_rounds_double_what_is_known():
-    assert list(_shares(100, 1500, None)) == [
+    assert list(shares(100, 1500, None)) == [
         (0.0, 100 / 1500),
         (100 / 1500, 300 / 1500),
         (300 / 1500, 700 / 1500),
         (700 / 1500, 1.0),
     ]
-    assert list(_shares(100, 120, None)) == [(0.0, 1.0)]
-    assert list(_shares(100, 0, None)) == list(_shares(100, 0, 3)) == []
-    assert list(_shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
+    assert list(shares(100, 120, None)) == [(0.0, 1.0)]
+    assert list(shares(100, 0, None)) == list(shares(100, 0, 3)) == []
+    assert list(shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
 
 
 @pytest.mark.parametrize("n", [3, 7])

@@ -175,7 +175,7 @@ class _Learning:
         begun: Any = copy.copy(model) if fitted else self._begun(model, looks, classes)
         self.model = begun
         known = sum(self.heads) or begun.n_rounds_
-        for share in _shares(known, self.left, rounds):
+        for share in shares(known, self.left, rounds):
             self._play_round(share)
 
     def _begun(self, model: Any, looks: Sequence[Look], classes: Any) -> Any:
@@ -233,7 +233,7 @@ def _executor_from(given: Any) -> Executor:
     )
 
 
-def _shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
+def shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
     """Yield the shares of the rows that are left, of each round."""
     if left == 0:
         return

@@ -169,7 +169,7 @@ def test_a_model_of_a_table_encodes_columns_by_name(spark, tmp_path):
     runner = CliRunner()
     command = ["run", str(tmp_path / "data.csv"), "--effort", "fast", "--save", str(saved)]
     assert runner.invoke(main, command).exit_code == 0
-    command = ["predict", str(saved), str(tmp_path / "data.csv"), "-o", str(told)]
+    command = ["predict", str(saved), str(tmp_path / "data.csv"), "--output", str(told)]
     assert runner.invoke(main, command).exit_code == 0
     frame = spark.createDataFrame(data)
     out = frame.select(predict_udf(saved)(struct("town", "x")).alias("p")).toPandas()

@@ -30,6 +30,7 @@ PARTS = (
 )
 # Only if named:
 LONG_PARTS = (
+    "capacity",
     "drift",
     "efforts",
     "endurance",

@@ -166,7 +166,8 @@ def _write(folder: Path, batches: Sequence[Batch]) -> None:
 
 def _without_spark(model: KeyedRegressor, batches: Sequence[Batch]) -> tuple[list[float], Any]:
     """Return the seconds of each batch, key by key, and the answers."""
-    learner, kept, times, found = ApartLearner(model), {}, [], []
+    learner, times, found = ApartLearner(model), [], []
+    kept: dict[int, bytes] = {}
     for keys, X, y in batches:
         begun = time.perf_counter()
         answers = np.empty(len(y))
