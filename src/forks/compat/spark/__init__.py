@@ -5,7 +5,7 @@ need this package, too.
 """
 
 from forks.compat.spark.frames import learn_frame
-from forks.compat.spark.keyed import keyed_model, learn_keyed
+from forks.compat.spark.keyed import STATE_STORE, keyed_model, learn_keyed
 from forks.compat.spark.scoring import predict_udf
 
-__all__ = ["keyed_model", "learn_frame", "learn_keyed", "predict_udf"]
+__all__ = ["STATE_STORE", "keyed_model", "learn_frame", "learn_keyed", "predict_udf"]

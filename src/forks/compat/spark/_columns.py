@@ -30,6 +30,15 @@ def feature_names(frame: Any, features: str | Sequence[str] | None, *others: Any
     return names
 
 
+def rows_from(rows: Sequence[Any], names: Sequence[str]) -> Matrix:
+    """Return rows of Spark as numbers, NaN for gaps: columns, or one column of arrays."""
+    if len(names) == 1 and isinstance(rows[0][names[0]], list):
+        cells = [row[names[0]] for row in rows]
+    else:
+        cells = [[row[name] for name in names] for row in rows]
+    return np.array(cells, dtype=np.float64)
+
+
 def rows_of(table: Any, names: Sequence[str]) -> Matrix:
     """Return the rows of a table of pandas: columns of numbers, or one column of arrays."""
     if len(names) == 1 and table[names[0]].dtype == object:
