@@ -91,6 +91,11 @@ def test_what_cannot_be(learner):
             learner.play("key 3", wrong, X[:1], Y[:1])
     with pytest.raises(ValueError, match="is that of another model"):
         other.play("key 3", kept, X[:1], Y[:1])
+    for key, reason in ((None, "is missing"), ("x" * 2000, "2,000 characters"), (1.5, "float")):
+        with pytest.raises(ValueError, match=reason):
+            learner.play(key, None, X[:1], Y[:1])
+    with pytest.raises(ValueError, match="infinity"):
+        learner.play("key 3", kept, np.full((1, 4), np.inf), Y[:1])
     with pytest.raises(ValueError, match="features"):
         learner.play("key 3", kept, X[:1, :2], Y[:1])
     with pytest.raises(ValueError, match="512"):

@@ -15,6 +15,7 @@ from forks.engine import Matrix, Vector, entry
 from forks.estimators.inputs import finite_or_missing
 from forks.keyed.base import KeyedEstimator
 from forks.keyed.corrections import Corrections
+from forks.keyed.keys import checked_keys
 from forks.parts.pooling import learn, view_record, write_answer
 from forks.parts.shared_map import features_of
 
@@ -69,6 +70,7 @@ class ApartLearner:
             What the key keeps now.
         """
         model, corrections = self.model, self.model.corrections_
+        (key,) = checked_keys([key])
         record = self._record(key, kept)
         rows = self._checked(X)
         known = np.array([label == label and label is not None for label in y], dtype=bool)

@@ -181,8 +181,10 @@ class KeyProcessor(StatefulProcessor):
         except ValueError as error:
             raise ValueError(f"column {self.key!r}, key {key[0]!r:.80}: {error}") from error
         self.state.update((kept,))
+        names = [field.name for field in _answer_fields(learner.model)]
+        answered = Row(self.key, *self.keep, *names)
         for row, answer in zip(given, _answers(learner.model, answers), strict=True):
-            yield Row(key[0], *(row[name] for name in self.keep), *answer)
+            yield answered(key[0], *(row[name] for name in self.keep), *answer)
 
     def _ordered(self, rows: Iterable[Any]) -> list[Any]:
         given = list(rows)

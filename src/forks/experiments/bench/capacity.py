@@ -31,6 +31,7 @@ from forks.learners import Adaptive
 EVENTS, KEYS = 1e6, 1e9
 CORES, MEMORY, DISK = 32, 128e9, 3e9  # of a machine
 _PARTS = 4
+_SPARK = (100, 1), (1000, 1), (1000, 10)  # keys and rows of batches
 _STEPS = {  # of `Costs`
     "row": "a row",
     "fork": "to fork the model",
@@ -54,7 +55,8 @@ def measure(
     yield from _merging(landmarks, forks_merged, repeats)
     X, y = _made_up(rows)
     (alone, cpu), (together, _) = (_row(X, y, repeats, jobs) for jobs in (1, 2))
-    costs = _costs(X, y, repeats, alone)
+    costs, size = _costs(X, y, repeats, alone)
+    yield Number("one model: a fork on its way", size / 1e6, "MB")
     for name, value in costs._asdict().items():
         yield Number(f"one model: ms, {_STEPS[name]}", 1e3 * value)
     yield Number("one model: ms, a row, two processes at a time", 1e3 * together)
@@ -100,31 +102,32 @@ def _merging(
             parts = model.fork(n)
             for k, part in enumerate(parts):
                 part.partial_fit(X[2500 + k :: n], y[2500 + k :: n])
-            seconds = _least(repeats, lambda parts=parts: forks.merge(parts))  # type: ignore[misc]
+            seconds = _least(repeats, partial(forks.merge, parts))
             yield Number(f"merge, {m} landmarks", 1e3 * seconds, "ms", against="forks", at=n)
         size = float(len(pickle.dumps(model.fork(1)[0])))
         yield Number("a fork on its way", size / 1e6, "MB", against="landmarks", at=m)
 
 
-def _costs(X: Matrix, y: Vector, repeats: int, row: float) -> Costs:
-    """Measure the steps of `learn` with the default learner, one after the other."""
+def _costs(X: Matrix, y: Vector, repeats: int, row: float) -> tuple[Costs, int]:
+    """Measure the steps of `learn` with the default learner, and the bytes of a fork."""
     half, n = len(y) // 2, 16
     model = OnlineKernelClassifier().partial_fit(X[:half], y[:half])
     parts = model.fork(n)
-    packed = [pickle.dumps(part) for part in parts[:2]]
-    few, many = (_least(repeats, lambda k=k: _merge_all(model, k)) for k in (2, n))  # type: ignore[misc]
+    packed = pickle.dumps(parts[0])
+    few, many = (_least(repeats, partial(forks.merge, model.fork(k))) for k in (2, n))
     merge = (many - few) / (n - 2)
     executor = distributed.JoblibExecutor(2)
     executor.run(_nothing, [(0,)] * n)  # starts the processes
-    return Costs(
+    costs = Costs(
         row=row,
         fork=_least(repeats, lambda: model.fork(n)),
         pack=_least(repeats, lambda: pickle.dumps(parts[0])),
         task=_least(repeats, lambda: executor.run(_nothing, [(0,)] * n)) / n,
-        unpack=_least(repeats, lambda: pickle.loads(packed[0])),
+        unpack=_least(repeats, lambda: pickle.loads(packed)),
         merge=max(0.0, merge),
         close=max(0.0, few - 2.0 * merge),
     )
+    return costs, len(packed)
 
 
 def _row(X: Matrix, y: Vector, repeats: int, jobs: int) -> tuple[float, float]:
@@ -145,10 +148,6 @@ def _seconds_of_rows(fork: Any, X: Matrix, y: Vector) -> tuple[float, float]:
     begun = time.perf_counter(), time.process_time()
     fork.partial_fit(X, y)
     return time.perf_counter() - begun[0], time.process_time() - begun[1]
-
-
-def _merge_all(model: OnlineKernelClassifier, n: int) -> None:
-    forks.merge(model.fork(n))
 
 
 def _nothing(number: int) -> int:
@@ -239,7 +238,7 @@ def _needs_of_spark() -> Iterator[Number]:
     from forks.experiments.bench import spark
 
     try:
-        numbers = {number.name: number.value for number in spark.measure(repeats=2)}
+        numbers = {number.name: number.value for number in spark.measure(_SPARK, repeats=2)}
     except Missing as error:
         yield Number("Spark", reason=str(error))
         return
