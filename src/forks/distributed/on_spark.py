@@ -37,17 +37,22 @@ class SparkExecutor:
 
         def attempt(left: list[int]) -> Iterator[tuple[int, Any]]:
             packed = [dumps((i, function, tasks[i])) for i in left]
-            job = context.parallelize(packed, len(packed)).map(done)
+            job = context.parallelize(packed, len(packed)).map(_done)
             return results_of(job.collect)
 
         return until_done(self.tries, len(tasks), attempt)
 
 
-def done(packed: bytes) -> bytes:
-    """Return the number of a task and what its function has returned or raised, on a worker."""
-    from pyspark.cloudpickle import dumps, loads
+def _done(packed: bytes) -> bytes:
+    from pyspark.cloudpickle import loads
 
-    i, function, task = loads(packed)
+    return done(*loads(packed))
+
+
+def done(i: int, function: Callable[..., Any], task: Task) -> bytes:
+    """Return the number of a task and what its function has returned or raised, on a worker."""
+    from pyspark.cloudpickle import dumps
+
     try:
         return bytes(dumps((i, function(*task), None)))
     except Exception as error:

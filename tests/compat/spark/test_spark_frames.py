@@ -111,6 +111,18 @@ def test_rows_without_a_label_arrays_empty_partitions_and_an_order(spark):
     assert few.n_rounds_ == 2
 
 
+def test_numbers_with_gaps_and_columns_that_are_no_numbers(spark):
+    from forks.compat.spark import learn_frame
+
+    rows = table(300)
+    rows.loc[5, "a"] = rows.loc[7, "y"] = np.nan
+    frame = spark.createDataFrame(rows.assign(y=rows["y"] + 0.1 * rows["b"], town="Bonn"))
+    model = OnlineKernelRegressor(effort="fast")
+    assert learn_frame(frame, model, label="y", features=NAMES, partitions=2).n_rounds_ == 299
+    with pytest.raises(ValueError, match="could not convert string to float: 'Bonn'"):
+        learn_frame(frame, model, label="y", partitions=2)
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

@@ -121,17 +121,20 @@ class _Work:
 
     def __call__(self, tables: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
-        from pyspark.cloudpickle import dumps, loads
+        from pyspark.cloudpickle import loads
 
         context = TaskContext.get()
         assert context is not None  # on a worker
         packed = self.shared.value.get(context.partitionId())
         if packed is None:
             return
-        X, y = self._rows(list(tables))
         i, function, task = loads(packed)
-        filled = [(X, y) if isinstance(part, InFrame) else part for part in task]
-        yield pd.DataFrame({"result": [done(dumps((i, function, filled)))]})
+
+        def on_rows(*task: Any) -> Any:
+            rows = self._rows(list(tables))
+            return function(*(rows if isinstance(part, InFrame) else part for part in task))
+
+        yield pd.DataFrame({"result": [done(i, on_rows, task)]})
 
     def _rows(self, tables: list[Any]) -> tuple[Any, Any]:
         if not tables:
@@ -155,5 +158,8 @@ def _in_partitions(frame: Any, names: list[str], label: str, order: str | None, 
     columns = list(dict.fromkeys([*names, label, *([] if order is None else [order])]))
     digest = F.xxhash64(*columns)
     by = [digest if order is None else F.col(order), *(F.col(name) for name in columns)]
-    labelled = frame.where(F.col(label).isNotNull()).select(*columns)
+    has_label = F.col(label).isNotNull()
+    if frame.schema[label].dataType.typeName() in ("double", "float"):
+        has_label &= ~F.isnan(label)
+    labelled = frame.where(has_label).select(*columns)
     return labelled.repartition(n, digest).sortWithinPartitions(*by)

@@ -44,7 +44,7 @@ _STEPS = {  # of `Costs`
 
 
 def measure(
-    rows: int = 300_000,
+    rows: int = 150_000,
     repeats: int = 3,
     landmarks: Sequence[int] = (100, 250, 500),
     forks_merged: Sequence[int] = (2, 8, 32),

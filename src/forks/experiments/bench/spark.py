@@ -25,11 +25,12 @@ from forks.keyed import KeyedRegressor
 from forks.keyed.apart import ApartLearner
 
 _SCHEMA = "id long, key long, x array<double>, y double"
+SIZES = (100, 1), (100, 20), (1000, 1), (1000, 10), (10_000, 1), (10_000, 10)
 Batch = tuple[Any, Matrix, Any]  # keys, rows, numbers
 
 
 def measure(
-    sizes: Sequence[tuple[int, int]] = ((100, 1), (100, 20), (1000, 1), (1000, 10), (4000, 2)),
+    sizes: Sequence[tuple[int, int]] = SIZES,
     repeats: int = 3,
     learned: int = 20_000,
 ) -> Iterator[Number]:
@@ -48,7 +49,8 @@ def measure(
     seconds = _least(times, len(sizes))
     apart = _least(alone, len(sizes))
     for (keys, rows), spark, one in zip(sizes, seconds, apart, strict=True):
-        name, n = f"{keys:,} keys, {rows} rows each", keys * rows
+        n, each = keys * rows, "one row" if rows == 1 else f"{rows} rows"
+        name = f"{keys:,} keys, {each} each"
         yield Number(name, spark, "s", column="a batch in Spark")
         yield Number(name, n / spark, column="rows a second")
         yield Number(name, n / one, column="without Spark, by key")
