@@ -183,9 +183,11 @@ def test_every_file_of_a_part_is_listed():
     ("folder", "command_line"),
     [
         ("bench", "forks bench"),
+        ("capacity", "forks bench --only capacity"),
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
+        ("spark", "forks bench --only spark"),
         ("stationary", "forks bench --only stationary"),
         ("wide", "forks bench --only wide"),
     ],

@@ -31,7 +31,6 @@ from forks.learners import Adaptive
 EVENTS, KEYS = 1e6, 1e9
 CORES, MEMORY, DISK = 32, 128e9, 3e9  # of a machine
 _PARTS = 4
-_SPARK = (100, 1), (1000, 1), (1000, 10)  # keys and rows of batches
 _STEPS = {  # of `Costs`
     "row": "a row",
     "fork": "to fork the model",
@@ -184,12 +183,13 @@ def _many_workers(costs: Costs, rows: int = 10**9) -> Iterator[Number]:
     alone = rows * costs.row
     for workers in (1, 4, 16, 64, 256, 1024, 4096):
         told = simulate(costs, rows, workers, workers)
-        axis = {"against": "workers", "at": float(workers)}
-        yield Number("10^9 rows, simulated: rows a second", rows / told.seconds, **axis)  # type: ignore[arg-type]
-        share = 100.0 * alone / told.seconds / workers
-        yield Number("of what so many cores could", share, "%", **axis)  # type: ignore[arg-type]
-        busy = 100.0 * told.coordinator / told.seconds
-        yield Number("time in which the coordinator is busy", busy, "%", **axis)  # type: ignore[arg-type]
+        figures = {
+            ("10^9 rows, simulated", "rows a second"): rows / told.seconds,
+            ("of what so many cores could", "%"): 100.0 * alone / told.seconds / workers,
+            ("the coordinator is busy", "% of the time"): 100.0 * told.coordinator / told.seconds,
+        }
+        for (name, unit), value in figures.items():
+            yield Number(name, value, unit, against="workers", at=workers)
 
 
 # ---- one model per key -------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def _needs_of_spark() -> Iterator[Number]:
     from forks.experiments.bench import spark
 
     try:
-        numbers = {number.name: number.value for number in spark.measure(_SPARK, repeats=2)}
+        numbers = {number.name: number.value for number in spark.measure(repeats=2)}
     except Missing as error:
         yield Number("Spark", reason=str(error))
         return
