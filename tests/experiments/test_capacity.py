@@ -5,7 +5,11 @@ import pytest
 from forks.distributed.learning import shares
 from forks.experiments.capacity import Costs, simulate
 
-FREE = Costs(row=1.0, fork=0.0, pack=0.0, task=0.0, unpack=0.0, merge=0.0, close=0.0)
+FREE = Costs(
+    *(1.0, 1.0),  # first, row
+    *(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    after=1.0,
+)
 
 
 def test_one_worker_takes_the_time_of_all_rows():
@@ -24,7 +28,9 @@ def test_workers_share_what_is_not_learned_by_the_coordinator():
 
 
 def test_packing_delays_workers_and_merging_is_for_one():
-    costs = FREE._replace(row=0.0, fork=5.0, pack=1.0, task=10.0, unpack=2.0, merge=3.0, close=7.0)
+    costs = Costs(
+        0.0, 0.0, fork=5.0, pack=1.0, task=10.0, unpack=2.0, merge=3.0, close=7.0, after=0.0
+    )
     told = simulate(costs, 2000, 4, 4, start=1000, spare=0)
     assert told.rounds == 1
     # packed at 6, 7, 8, 9; done at 16, 17, 18, 19; unpacked from 16 on, 2 each; merged

@@ -14,13 +14,15 @@ from forks.distributed.learning import shares
 class Costs(NamedTuple):
     """Seconds that single steps take."""
 
-    row: float  # to learn a row
+    first: float  # to learn one of the first rows, when a model makes its map and its experts
+    row: float  # to learn a row, by a fork
     fork: float  # to fork the model, once in a round
     pack: float  # to pack a fork for its task
     task: float  # to bring a task to a worker and back, without its fork
     unpack: float  # to unpack a fork that comes back
     merge: float  # to merge a fork with the others
     close: float  # to end a merge, once in a round
+    after: float  # to learn a spared row, when a model may start new experts
 
 
 class Simulated(NamedTuple):
@@ -36,7 +38,7 @@ def simulate(
 ) -> Simulated:
     """Return how long `learn` takes for so many rows."""
     first = min(start, rows)
-    clock = busy = first * costs.row
+    clock = busy = first * costs.first
     rounds = 0
     for low, high in shares(first, rows - first, None):
         rounds += 1
@@ -45,7 +47,7 @@ def simulate(
         ends = _worked(costs, packed, workers, each)
         for end in sorted(ends):
             clock = max(clock, end) + costs.unpack
-        after = partitions * costs.merge + costs.close + spare * costs.row
+        after = partitions * costs.merge + costs.close + spare * costs.after
         clock += after
         busy += costs.fork + partitions * (costs.pack + costs.unpack) + after
     return Simulated(clock, busy, rounds)
