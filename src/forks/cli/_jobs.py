@@ -62,9 +62,12 @@ def _learned(options: Any) -> tuple[Any, Any, Any, int]:
     from forks import distributed
     from forks.cli._models import settings_of
     from forks.evaluate.rows import labelled_of, labels_among
+    from forks.keyed.base import KeyedEstimator
     from forks.streams import StreamError
 
     settings, begin = settings_of(options.settings), begin_of(options)
+    if isinstance(begin.model, KeyedEstimator):
+        raise ValueError(f"{options.model} has a model for each key, and --jobs learns one for all")
     with opened(options, begin) as file:
         chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
         first = next(chunks, None)

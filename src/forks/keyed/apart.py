@@ -16,7 +16,7 @@ from forks.estimators.inputs import finite_or_missing
 from forks.keyed.base import KeyedEstimator
 from forks.keyed.corrections import Corrections
 from forks.keyed.keys import checked_keys
-from forks.parts.pooling import learn, view_record, write_answer
+from forks.parts.pooling import learn, scratch_of, view_record, write_answer
 from forks.parts.shared_map import features_of
 
 _MARK = 8  # bytes that tell to which map a record belongs
@@ -80,7 +80,8 @@ class ApartLearner:
             checked = model._checked_labels(np.array(labels), len(labels), False, None)
             targets[known] = model._targets_of(checked)
         given = np.ascontiguousarray(model._common_answers(rows, False).reshape(len(rows), -1))
-        out = _played(corrections, record, rows, given, targets, known)
+        narrow = rows[:, : corrections.n_features]  # features that came late have no corrections
+        out = _played(corrections, record, narrow, given, targets, known)
         return out[:, 0] if out.shape[1] == 1 else out, self._mark + record.tobytes()
 
     def _checked(self, X: Any) -> Matrix:
@@ -113,22 +114,19 @@ def _mark_of(corrections: Corrections) -> bytes:
 def _played(
     corrections: Corrections, record: Vector, X: Matrix, given: Matrix, Y: Matrix, known: np.ndarray
 ) -> Matrix:
-    out = np.empty_like(Y)
-    _play_apart.over(corrections.rule)(
-        corrections.rule, corrections.strengths, corrections.shared, corrections.shared.copy(),
-        record, features_of(corrections.map, X), given, Y, known, *corrections._scratch(), out,
+    out, rule, phi = np.empty_like(Y), corrections.rule, features_of(corrections.map, X)
+    _play_apart.over(rule)(
+        rule, corrections.strengths, corrections.shared, corrections.shared.copy(), record, phi,
+        given, Y, known, scratch_of(rule), out,
     )  # fmt: skip
     return out
 
 
 @entry
-def _play_apart(
-    rule, strengths, start, shared, record, phi, given, Y, known, work, c, f, m, z, g, out
-):
+def _play_apart(rule, strengths, start, shared, record, phi, given, Y, known, scratch, out):
     view = view_record(rule, record)
     for t in range(Y.shape[0]):
         shared[:] = start
-        scratch = work, c, f, m, z
         write_answer(rule, strengths, shared, view, phi[t], given[t], scratch, True, out[t])
         if known[t]:
-            learn(rule, shared, view, phi[t], given[t], f, Y[t], c, m, z, g)
+            learn(rule, shared, view, phi[t], given[t], Y[t], 1.0, scratch)
