@@ -73,7 +73,7 @@ def committed(folder):
 
 
 @pytest.fixture(scope="module")
-def killed(made):
+def killed(made, spark):
     """The folder of a query that was killed twice, in the middle of a batch, and then ended."""
     folder = prepared(made, "killed")
     for batches, beyond in ((1, 0.3), (3, 1.0)):
