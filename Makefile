@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs-installed
+SPARK := .venv/.spark-installed
 OF_RIVER := tests/compat tests/experiments/bench tests/engine/test_memory.py
 NOJIT := tests/test_losses.py $(patsubst %,tests/engine/test_%.py,axes blocks random rows) tests/parts \
   $(patsubst %,--ignore tests/parts/test_%.py,gradient landmarks targets)  # where plain numbers overflow otherwise
@@ -18,7 +19,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo serve-demo serve-picture load test test-nojit test-slow lowest fuzz lint format bench endurance docs lock clean
+.PHONY: help install demo serve-demo serve-picture load test test-nojit test-slow spark lowest fuzz lint format bench endurance docs lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -51,6 +52,15 @@ test-nojit: $(STAMP)  ## run a sample of the tests without compilation
 
 test-slow: $(STAMP)  ## run the long proofs
 	$(BIN)/pytest -m slow --timeout 7200
+
+spark: $(STAMP) $(SPARK)  ## install Spark (half a gigabyte; needs Java 17 or later) and run its tests (ten minutes)
+	$(BIN)/pytest -m spark --timeout 1800 tests/compat/spark
+
+$(SPARK): $(STAMP)
+	@java -version 2>/dev/null || { echo 'Spark needs Java 17 or later, and there is no "java"' >&2; exit 1; }
+	@echo "Installing Spark (once) ..."
+	@$(PIP) -e ".[spark]"
+	@touch $@
 
 lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a quarter of an hour)
 	$(PYTHON) -m venv .venv-lowest

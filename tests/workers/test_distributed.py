@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
 from forks.distributed import DaskExecutor, JoblibExecutor, WorkerLostError
-from forks.distributed.learning import _shares
+from forks.distributed.learning import shares
 from forks.estimators.saving import as_bytes
 from forks.learners import Adaptive
 from oracle_streams import made_up
@@ -45,15 +45,44 @@ def test_every_row_is_learned_once_and_well():
 
 
 def test_rounds_double_what_is_known():
-    assert list(_shares(100, 1500, None)) == [
+    assert list(shares(100, 1500, None)) == [
         (0.0, 100 / 1500),
         (100 / 1500, 300 / 1500),
         (300 / 1500, 700 / 1500),
         (700 / 1500, 1.0),
     ]
-    assert list(_shares(100, 120, None)) == [(0.0, 1.0)]
-    assert list(_shares(100, 0, None)) == list(_shares(100, 0, 3)) == []
-    assert list(_shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
+    assert list(shares(100, 120, None)) == [(0.0, 1.0)]
+    assert list(shares(100, 0, None)) == list(shares(100, 0, 3)) == []
+    assert list(shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
+
+
+@pytest.mark.parametrize("n", [3, 7])
+def test_every_row_is_scored_before_it_is_learned(n):
+    X, y = rows()
+    model, scores = distributed.prequential((X, y), small(), executor=1, partitions=n, **SIZES)
+    again = distributed.learn((X, y), small(), executor=1, partitions=n, **SIZES)
+    assert as_bytes(model) == as_bytes(again)
+    assert scores.shape == (ROWS,)
+    first = -(-SIZES["start"] // n) * n
+    alone = small().prequential(X[:first], y[:first], classes=[-1.0, 1.0])
+    np.testing.assert_array_equal(scores[:first], alone)
+    for row in (300, 1499):
+        other = y.copy()
+        other[row] = -y[row]
+        _, changed = distributed.prequential((X, other), small(), executor=1, partitions=n, **SIZES)
+        assert changed[row] == scores[row]  # whatever its label is
+        assert not np.array_equal(changed[row + 1 :], scores[row + 1 :]) or row == 1499
+    alone = small().prequential(X, y)
+    assert np.mean(scores * y > 0) > np.mean(alone * y > 0) - 0.04
+
+
+def test_scores_of_partitions_are_in_their_order():
+    X, y = rows(700)
+    parts = [(X[:400], y[:400]), (X[400:], y[400:]), (X[:0], y[:0])]
+    _, scores = distributed.prequential(parts, small(), executor=1, rounds=2, **SIZES)
+    assert [len(part) for part in scores] == [400, 300, 0]
+    for part, (_, labels) in zip(scores[:2], parts[:2], strict=True):
+        assert np.mean(part[100:] * labels[100:] > 0) > np.mean(part[100:-1] * labels[101:] > 0)
 
 
 # ---- executors ---------------------------------------------------------------------------------

@@ -49,14 +49,14 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
     from forks.streams import StreamError
 
     settings = settings_of(options.settings)
-    begin = _begin(options)
+    begin = begin_of(options)
     with ExitStack() as stack:
-        file = stack.enter_context(_opened(options, begin))
+        file = stack.enter_context(opened(options, begin))
         chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
         first = next(chunks, None)
         if first is None and not begin.place:
             raise StreamError(f"{file.name} has no rows")
-        model, encoder = _prepared(options, begin, file, first, settings)
+        model, encoder = prepared(options, begin, file, first, settings)
         as_rows = _rows_of(file, encoder)
         kept = _Kept(options, file)
         state_after = getattr(file, "state_after", None)  # of a stream that can be sought in
@@ -85,7 +85,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
     return finished, names_of_features(encoder, file.input, finished.model.n_features_in_)
 
 
-def _opened(options: Any, begin: _Begin) -> Any:
+def opened(options: Any, begin: _Begin) -> Any:
     """Return the files or the stream that the options name."""
     from forks.streams.sources import is_url
 
@@ -98,10 +98,10 @@ def _opened(options: Any, begin: _Begin) -> Any:
     return input_file(options, begin.known)
 
 
-def _begin(options: Any) -> _Begin:
+def begin_of(options: Any) -> _Begin:
     """Return what the run goes on from: a checkpoint, a saved model, or nothing."""
-    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.session import CHECKPOINT
+    from forks.keyed.encoded import encoder_beside
 
     model = None
     if options.model is not None:
@@ -124,7 +124,7 @@ def _begin(options: Any) -> _Begin:
     return _Begin(None, encoder, known, saved.model._task, rows, note.get("stream"))
 
 
-def _prepared(
+def prepared(
     options: Any, begin: _Begin, file: Any, first: Any, settings: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return the model and the encoder, made by the first rows if they are new."""
@@ -235,8 +235,8 @@ class _Kept:
 
 def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
     """Write a model, how its files were read, and the encoder; to standard output for "-"."""
-    from forks.evaluate.encoded import encoder_state
     from forks.evaluate.files import save
+    from forks.keyed.encoded import encoder_state
 
     note, arrays = encoder_state(encoder)
     note = {"input": known.as_json(), **note}

@@ -31,10 +31,10 @@ def info(options: Options) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Return what a model file holds, as JSON."""
-    from forks.evaluate.encoded import encoder_beside
     from forks.evaluate.predictions import plain
     from forks.evaluate.session import CHECKPOINT
     from forks.files import encode
+    from forks.keyed.encoded import encoder_beside
 
     saved = read_model(path)
     path = path / CHECKPOINT if path.is_dir() else path

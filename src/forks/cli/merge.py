@@ -68,7 +68,7 @@ def _check_inputs(paths: list[Path], saved: list[Any]) -> None:
 
 
 def _columns(saved: Any) -> Any:
-    from forks.evaluate.encoded import encoder_beside
+    from forks.keyed.encoded import encoder_beside
 
     note = saved.note if isinstance(saved.note, dict) else {}
     encoder = encoder_beside(saved)

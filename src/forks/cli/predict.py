@@ -75,8 +75,8 @@ def _figures(measures: Any) -> dict[str, Any]:
 def _predict(options: Options) -> tuple[int, int, Any]:
     """Write the predictions; return the rows, those with a label, and what was counted of them."""
     from forks.evaluate import ClassificationMeasures, RegressionMeasures
-    from forks.evaluate.encoded import encoder_beside
     from forks.files import replacing
+    from forks.keyed.encoded import encoder_beside
     from forks.streams import StreamError
 
     saved = read_model(options.model)

@@ -16,6 +16,7 @@ from forks.cli._app import (
     text_option,
 )
 from forks.cli._inputs import interrupts, plain_warnings
+from forks.cli._jobs import run_jobs
 from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
@@ -108,6 +109,10 @@ class Options(Showing, Keeping, Following, Modelling, Columns, Opening):
     key: Annotated[
         str | None, text_option("COLUMN", "One model for each value of a column; see forks.keyed.")
     ] = None
+    jobs: Annotated[
+        int | None,
+        count_option("Processes, which learn parts of the rows; merged into one model."),
+    ] = None
     model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on with a saved model, or a checkpoint (DIR)."),
@@ -126,17 +131,23 @@ def run(options: Options) -> None:
     with the same model, predictions and metrics, byte for byte. The next part of a pipe goes on
     with --model, also from a checkpoint.
 
+    With --jobs N the rows are dealt to N processes, whose models are merged in rounds. Each row is
+    predicted by the one that learns it, which knows fewer rows than one model would.
+
     Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143
     terminated.
     """
+    if options.jobs is not None:
+        _check_model(options)
+        check_outputs(save=options.save)
+        with plain_warnings(), interrupts(None):
+            run_jobs(options)
+        return
     if options.key is not None and options.learner is not None:
         raise ValueError("--key has a learner of its own: --learner cannot change it")
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint, the folder to go on from")
-    if options.model is not None and (said := given(options, Modelling)):
-        said = [option for option in said if option not in ("--shuffle", "--seed")]
-        if said:
-            raise ValueError(f"--model has its own learner: {', '.join(said)} cannot change it")
+    _check_model(options)
     check_outputs(**{name: _path(getattr(options, name)) for name in _OUTPUTS})
     check_folder("--checkpoint", options.checkpoint)
     with plain_warnings(), interrupts(options.checkpoint):
@@ -148,6 +159,15 @@ def run(options: Options) -> None:
         if options.plot is not None:
             draw(finished, options.plot, names, Path(options.paths[0]).name)
     _report(finished, options)
+
+
+def _check_model(options: Options) -> None:
+    """Raise an error if options would change a model to go on with."""
+    if options.model is None:
+        return
+    said = given(options, Modelling)
+    if said := [option for option in said if option not in ("--shuffle", "--seed")]:
+        raise ValueError(f"--model has its own learner: {', '.join(said)} cannot change it")
 
 
 def _path(output: str | Path | None) -> Path | None:

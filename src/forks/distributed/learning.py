@@ -11,7 +11,15 @@ from sklearn.utils.multiclass import type_of_target
 from forks.distributed.executors import Executor
 from forks.distributed.on_dask import DaskExecutor
 from forks.distributed.on_joblib import JoblibExecutor
-from forks.distributed.partitions import Look, Partition, dealt, learn_share, look, partitions_of
+from forks.distributed.partitions import (
+    Look,
+    dealt,
+    dealt_back,
+    is_pair,
+    learn_share,
+    look,
+    partitions_of,
+)
 from forks.engine.checks import whole
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor, merge
 from forks.estimators.base import OnlineEstimator
@@ -28,6 +36,7 @@ def learn(
     start: int = 2000,
     rounds: int | None = None,
     spare: int = 500,
+    classes: Any = None,
 ) -> Any:
     """Return one model that has learned all rows of a source, by many workers at a time.
 
@@ -60,6 +69,9 @@ def learn(
         squared error is learned apart well by models that know about as much already.
     spare : int
         Rows that are learned here after each round.
+    classes : array, optional
+        All labels that can occur, for a classifier that has learned nothing. By default those of
+        the source.
 
     Returns
     -------
@@ -75,25 +87,138 @@ def learn(
     >>> model.n_rounds_, bool(model.score(X, y) > 0.99)
     (5000, True)
     """
-    runner = _executor_from(executor)
-    n = runner.workers if partitions is None else whole("partitions", partitions, 1)
-    whole("start", start, 1)
-    whole("spare", spare, 0)
-    if rounds is not None:
-        whole("rounds", rounds, 1)
-    if model is not None and not isinstance(model, OnlineEstimator):
-        raise ValueError(f"model must be an estimator of this package, got {model!r}")
-    parts = partitions_of(source, n)
-    fitted = model is not None and hasattr(model, "engine_")
-    head = 0 if fitted else -(-start // len(parts))
-    looks = runner.run(look, [(i, part, max(1, head)) for i, part in enumerate(parts)])
-    model = copy.copy(model) if fitted else _begun(model, looks)
-    heads = [min(head, each.rows) for each in looks]
-    left = sum(each.rows for each in looks) - sum(heads)
-    known = sum(heads) or model.n_rounds_
-    for share in _shares(known, left, rounds):
-        model = _round(model, runner, parts, heads, share, left, spare)
-    return model
+    learned = _Learning(source, model, executor, partitions, start, rounds, spare, classes)
+    return learned.model
+
+
+def prequential(
+    source: Any,
+    model: Any = None,
+    *,
+    executor: Any = None,
+    partitions: int | None = None,
+    start: int = 2000,
+    rounds: int | None = None,
+    spare: int = 500,
+    classes: Any = None,
+) -> tuple[Any, Any]:
+    """Learn like `learn`, and return the scores of all rows, each made before its label was used.
+
+    A row is scored by the fork that learns it. That fork knows what all had learned before the
+    round began, and the rows of its own partition since then: fewer rows than one model that
+    learns them all one by one. So these figures are a little worse than those of such a model, and
+    of the model that is returned.
+
+    Parameters
+    ----------
+    source, model, executor, partitions, start, rounds, spare, classes
+        See `learn`.
+
+    Returns
+    -------
+    model : estimator
+        The one that `learn` returns.
+    scores : array, or list of arrays
+        As `prequential` of an estimator returns them, in the order of the rows; for each partition
+        if these were given.
+
+    Examples
+    --------
+    >>> from forks import distributed
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(5000, noise=0.1, random_state=0)
+    >>> model, scores = distributed.prequential((X, y), executor=1, partitions=4)
+    >>> scores.shape, bool(((scores > 0) == y).mean() > 0.98)
+    ((5000,), True)
+    """
+    learned = _Learning(source, model, executor, partitions, start, rounds, spare, classes)
+    scores = [np.concatenate(pieces) for pieces in learned.scores]
+    if not is_pair(source):
+        return learned.model, scores
+    n = len(scores)
+    together = np.empty((sum(map(len, scores)), *scores[0].shape[1:]))
+    for k, part in enumerate(scores):
+        together[k::n] = part
+    return learned.model, together
+
+
+class _Learning:
+    """The model of a source, and the scores of the rows of each partition, in their order."""
+
+    def __init__(
+        self,
+        source: Any,
+        model: Any,
+        executor: Any,
+        partitions: int | None,
+        start: int,
+        rounds: int | None,
+        spare: int,
+        classes: Any,
+    ) -> None:
+        self.runner = _executor_from(executor)
+        n = self.runner.workers if partitions is None else whole("partitions", partitions, 1)
+        whole("start", start, 1)
+        self.spare = whole("spare", spare, 0)
+        if rounds is not None:
+            whole("rounds", rounds, 1)
+        if model is not None and not isinstance(model, OnlineEstimator):
+            raise ValueError(f"model must be an estimator of this package, got {model!r}")
+        self.parts = partitions_of(source, n)
+        self.scores: list[list[Any]] = [[] for _ in self.parts]
+        fitted = model is not None and hasattr(model, "engine_")
+        head = 0 if fitted else -(-start // len(self.parts))
+        tasks = [(i, part, max(1, head)) for i, part in enumerate(self.parts)]
+        looks = self.runner.run(look, tasks)
+        self.heads = [min(head, each.rows) for each in looks]
+        self.left = sum(each.rows for each in looks) - sum(self.heads)
+        begun: Any = copy.copy(model) if fitted else self._begun(model, looks, classes)
+        self.model = begun
+        known = sum(self.heads) or begun.n_rounds_
+        for share in shares(known, self.left, rounds):
+            self._play_round(share)
+
+    def _begun(self, model: Any, looks: Sequence[Look], classes: Any) -> Any:
+        """Return a model that has learned the first rows of all partitions."""
+        widths = [each.X.shape[1] for each in looks]
+        for i, width in enumerate(widths):
+            if width != widths[0]:
+                raise ValueError(
+                    f"partition {i} has {width} features, and partition 0 has {widths[0]}"
+                )
+        first = dealt([(each.X, each.y) for each in looks])
+        if first is None:
+            raise ValueError("source: it has no rows")
+        if model is None:
+            continuous = type_of_target(first[1]).startswith("continuous")
+            model = OnlineKernelRegressor() if continuous else OnlineKernelClassifier()
+        model = clone(model)
+        model._learner(first[0]).for_forks()  # an error now, before anything is learned
+        found = all(each.labels is not None for each in looks)
+        if classes is None and model._task == "classification" and found:
+            classes = np.unique(np.concatenate([each.labels for each in looks]))
+        self._keep(model.prequential(*first, classes=classes), self.heads)
+        return model
+
+    def _keep(self, scores: Any, lengths: Sequence[int]) -> None:
+        """Keep the scores of rows that were dealt, so many of each partition."""
+        for pieces, part in zip(self.scores, dealt_back(scores, lengths), strict=True):
+            pieces.append(part)
+
+    def _play_round(self, share: tuple[float, float]) -> None:
+        """Let forks of the model learn, one for each partition, and merge them."""
+        n = len(self.parts)
+        forks = self.model.fork(n, rows=round((share[1] - share[0]) * self.left))
+        each = -(-self.spare // n)
+        tasks = [(k, forks[k], self.parts[k], self.heads[k], share, each) for k in range(n)]
+        learned = self.runner.run(learn_share, tasks)
+        self.model = merge([fork for fork, *_ in learned])
+        for pieces, (*_, scores) in zip(self.scores, learned, strict=True):
+            pieces.append(scores)
+        spared = dealt([(X, y) for _, X, y, _ in learned])
+        if spared is not None:
+            scores = self.model.prequential(*spared)
+            self._keep(scores, [len(y) for _, _, y, _ in learned])
 
 
 def _executor_from(given: Any) -> Executor:
@@ -108,27 +233,7 @@ def _executor_from(given: Any) -> Executor:
     )
 
 
-def _begun(model: Any, looks: Sequence[Look]) -> Any:
-    """Return a model that has learned the first rows of all partitions."""
-    widths = [each.X.shape[1] for each in looks]
-    for i, width in enumerate(widths):
-        if width != widths[0]:
-            raise ValueError(f"partition {i} has {width} features, and partition 0 has {widths[0]}")
-    first = dealt([(each.X, each.y) for each in looks])
-    if first is None:
-        raise ValueError("source: it has no rows")
-    if model is None:
-        continuous = type_of_target(first[1]).startswith("continuous")
-        model = OnlineKernelRegressor() if continuous else OnlineKernelClassifier()
-    model = clone(model)
-    model._learner(first[0]).for_forks()  # an error now, before anything is learned
-    classes = None
-    if model._task == "classification" and all(each.labels is not None for each in looks):
-        classes = np.unique(np.concatenate([each.labels for each in looks]))
-    return model.partial_fit(*first, classes=classes)
-
-
-def _shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
+def shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
     """Yield the shares of the rows that are left, of each round."""
     if left == 0:
         return
@@ -142,22 +247,3 @@ def _shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, 
         next_ = left if left - done < (1.0 + _LITTLE) * size else done + size
         yield done / left, next_ / left
         done = next_
-
-
-def _round(
-    model: Any,
-    runner: Executor,
-    parts: Sequence[Partition],
-    heads: Sequence[int],
-    share: tuple[float, float],
-    left: int,
-    spare: int,
-) -> Any:
-    """Return the model after a round of forks, one for each partition."""
-    forks = model.fork(len(parts), rows=round((share[1] - share[0]) * left))
-    each = -(-spare // len(parts))
-    tasks = [(k, forks[k], parts[k], heads[k], share, each) for k in range(len(parts))]
-    learned = runner.run(learn_share, tasks)
-    model = merge([fork for fork, _, _ in learned])
-    spared = dealt([(X, y) for _, X, y in learned])
-    return model if spared is None else model.partial_fit(*spared)

@@ -28,7 +28,7 @@ def partitions_of(source: Any, n: int) -> list[Partition]:
 
     Raises ValueError if the source is neither a pair nor a sequence of partitions.
     """
-    if isinstance(source, tuple) and len(source) == 2 and not _is_partition(source[0]):
+    if is_pair(source):
         X, y = (_as_array(part) for part in source)
         if X.shape[0] != y.shape[0]:
             raise ValueError(f"source: X has {X.shape[0]} rows, but y has {y.shape[0]}")
@@ -41,6 +41,11 @@ def partitions_of(source: Any, n: int) -> list[Partition]:
         "source must be a tuple (X, y), or a sequence of such tuples and of functions that return "
         f"them, got {type(source).__name__}"
     )
+
+
+def is_pair(source: Any) -> bool:
+    """Return whether a source is a pair of rows and labels, and no sequence of partitions."""
+    return isinstance(source, tuple) and len(source) == 2 and not _is_partition(source[0])
 
 
 def _as_array(rows: Any) -> Any:
@@ -83,27 +88,27 @@ def look(number: int, partition: Partition, head: int) -> Look:
 
 def learn_share(
     number: int, fork: Any, partition: Partition, head: int, share: tuple[float, float], spare: int
-) -> tuple[Any, Any, Any]:
-    """Return a fork that has learned a share of a partition, and the rows that it has left out.
+) -> tuple[Any, Any, Any, Any]:
+    """Return a fork that has learned a share of a partition, the rows that it has left out, scores.
 
-    The share is that of the rows after the head; the last `spare` of them are left out.
+    The share is that of the rows after the head; the last `spare` of them are left out. The scores
+    are those of the rows that were learned, each made before.
     """
     with _named(number):
         X, y = _load(partition)
         low, high = (head + round(end * (len(y) - head)) for end in share)
         stop = high - min(spare, (high - low) // 2)
         fork = copy.copy(fork)  # where there is one process, the caller's stays as it was
-        if stop > low:
-            fork.partial_fit(_taken(X, slice(low, stop)), y[low:stop])
-        return fork, _taken(X, slice(stop, high)), y[stop:high]
+        scores = fork.prequential(_taken(X, slice(low, stop)), y[low:stop])
+        return fork, _taken(X, slice(stop, high)), y[stop:high], scores
 
 
 def dealt(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any] | None:
     """Return rows and labels of several parts in turns: the first of each, the second of each..."""
+    order = _turns([len(y) for _, y in parts])
     parts = [(X, y) for X, y in parts if len(y) > 0]
     if not parts:
         return None
-    order = np.argsort(np.concatenate([np.arange(len(y)) for _, y in parts]), kind="stable")
     rows = [X for X, _ in parts]
     if hasattr(rows[0], "iloc"):
         import pandas as pd
@@ -114,3 +119,15 @@ def dealt(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any] | None:
     else:
         X = np.concatenate([np.asarray(each) for each in rows])[order]
     return X, np.concatenate([y for _, y in parts])[order]
+
+
+def dealt_back(values: Any, lengths: Sequence[int]) -> list[Any]:
+    """Return the values of rows that were dealt, those of each part in its order."""
+    back = np.empty_like(values)
+    back[_turns(lengths)] = values
+    return np.split(back, np.cumsum(lengths)[:-1])
+
+
+def _turns(lengths: Sequence[int]) -> np.ndarray:
+    """Return the rows of parts, one part behind the other, in the order of turns."""
+    return np.argsort(np.concatenate([np.arange(n) for n in lengths]), kind="stable")

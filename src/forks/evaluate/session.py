@@ -26,7 +26,6 @@ from forks.evaluate._curve import Curve
 from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output, Publisher
 from forks.evaluate._relevance import by_feature, most_relevant
-from forks.evaluate.encoded import encoder_beside, encoder_state
 from forks.evaluate.files import read, save
 from forks.evaluate.metrics import ClassTally, Played
 from forks.evaluate.players import player_for
@@ -34,6 +33,7 @@ from forks.evaluate.predictions import Predictions, plain
 from forks.evaluate.rows import Rows, labelled_of, labels_among, rows_of
 from forks.files import ModelFileError, encode, remove_temporary
 from forks.keyed.base import KeyedEstimator
+from forks.keyed.encoded import encoder_beside, encoder_state
 
 CHECKPOINT = "checkpoint.forks"
 WINDOW = 1000  # rounds of the recent figures

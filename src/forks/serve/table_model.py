@@ -19,13 +19,13 @@ from forks.engine.checks import whole
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.saving import Saved, as_bytes
 from forks.evaluate import ClassificationMeasures, RegressionMeasures
-from forks.evaluate.encoded import encoder_beside, encoder_state
 from forks.evaluate.files import save
 from forks.evaluate.predictions import probabilities_of
 from forks.features import TableEncoder
 from forks.files import ModelFileError
 from forks.keyed import KeyedClassifier, KeyedRegressor
 from forks.keyed.base import KeyedEstimator
+from forks.keyed.encoded import encoder_beside, encoder_state
 from forks.keyed.tables import KeyedEncoder, KeyedRows, dense_encoder, keys_of, without
 from forks.serve.labels import LabelKind, kind_of_labels
 from forks.serve.tables import Batch

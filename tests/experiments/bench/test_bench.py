@@ -55,6 +55,14 @@ TINY = {
     "tisvd_time": {"sizes": (60, 120), "full_up_to": 60, "repeats": 1},
     "endurance": {"rows": 6_000, "concept": 1_000, "window": 2, "cycle": 100},
     "stationary": {"rows": 1_000, "growing": 400},
+    "capacity": {
+        "rows": 5_000,
+        "repeats": 1,
+        "landmarks": (30,),
+        "forks_merged": (2,),
+        "n_keys": 800,
+        "spark": False,
+    },
     "merging": {
         "names": ("cod-rna",),
         "rows": 1_000,
@@ -175,9 +183,11 @@ def test_every_file_of_a_part_is_listed():
     ("folder", "command_line"),
     [
         ("bench", "forks bench"),
+        ("capacity", "forks bench --only capacity"),
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
+        ("spark", "forks bench --only spark"),
         ("stationary", "forks bench --only stationary"),
         ("tables", "forks bench --only tables --only table_speed"),
         ("wide", "forks bench --only wide"),
@@ -428,3 +438,18 @@ def test_one_model_per_key():
     columns = {number.column for number in numbers if number.name.startswith("made stream")}
     assert columns == {"keyed", "one model", "separate"}
     assert {number.name for number in numbers} >= {"rows a second", "bytes of a key"}
+
+
+@pytest.mark.slow
+def test_capacity():
+    numbers = list(part("capacity").measure(**TINY["capacity"]))
+    assert all(number.value is not None and math.isfinite(number.value) for number in numbers)
+    values = {number.name: number.value for number in numbers if not number.column}
+    per_key, cores = (
+        "one model per key: rows a second of CPU time",
+        "needs: cores, one model per key",
+    )
+    assert values[cores] == pytest.approx(1e6 / values[per_key])
+    assert values["needs: bytes of all keys"] == pytest.approx(1.288)
+    compared = [number.column for number in numbers if number.column]
+    assert compared == ["measured", "simulated", "ratio"] * 2

@@ -30,6 +30,7 @@ PARTS = (
 )
 # Only if named:
 LONG_PARTS = (
+    "capacity",
     "drift",
     "efforts",
     "endurance",
@@ -37,6 +38,7 @@ LONG_PARTS = (
     "lasting",
     "literature",
     "merging",
+    "spark",
     "stationary",
     "table_speed",
     "tables",

@@ -1,0 +1,168 @@
+"""`forks run --jobs N`: one model from many cores, by fork and merge."""
+
+from itertools import chain
+from typing import Any
+
+import typer
+
+from forks.cli._inputs import shuffled
+from forks.cli._learning import (
+    begin_of,
+    cell_fault,
+    classes_of,
+    matrix_of,
+    opened,
+    prepared,
+    save_model,
+)
+from forks.cli._reading import given
+from forks.cli._report import line, show_figures, show_json
+
+# What needs one model that learns one row after the other, in one process.
+_OTHERS = (
+    *("key", "predictions", "metrics", "checkpoint", "resume", "every", "plot"),
+    *("progress", "weights", "until-end", "first", "skip-bad"),
+)
+_MEANING = (
+    "Each row was predicted before it was learned, by the fork that learned it, which knew the\n"
+    "rows of its part and those of all parts up to the last merge: one model knows more."
+)
+
+
+def run_jobs(options: Any) -> None:
+    """Learn files with several processes, and print the figures."""
+    from forks.streams.sources import is_url
+
+    said = {name.removeprefix("--") for name in given(options, type(options))}
+    if others := [name for name in _OTHERS if name in said]:
+        names = ", ".join(f"--{name}" for name in others)
+        raise ValueError(f"--jobs has no {names}: that needs one process")
+    if any(map(is_url, options.paths)):
+        raise ValueError("--jobs needs files that can be read to their end, not a stream")
+    model, y, scores, unlabelled = _learned(options)
+    figures = _figures(model, y, scores)
+    if unlabelled:
+        figures["unlabelled"] = unlabelled
+    if options.as_json:
+        show_json(figures, {"jobs": options.jobs, "mends": model.n_mends_})
+        return
+    many = "one process" if options.jobs == 1 else f"{options.jobs} processes"
+    text = f"{line(figures)}; {many}, one part of the rows each"
+    if unlabelled:
+        text += f"; {unlabelled:,} rows without a label were left out"
+    to_stdout = str(options.save) == "-"
+    typer.echo(text, err=to_stdout)
+    typer.echo(f"{_MEANING}\n", err=to_stdout)
+    if not to_stdout:
+        show_figures(figures, _window())
+
+
+def _learned(options: Any) -> tuple[Any, Any, Any, int]:
+    """Return the model, the labels, the scores, and how many rows have no label."""
+    from forks import distributed
+    from forks.cli._models import settings_of
+    from forks.evaluate.rows import labelled_of, labels_among
+    from forks.keyed.base import KeyedEstimator
+    from forks.streams import StreamError
+
+    settings, begin = settings_of(options.settings), begin_of(options)
+    if isinstance(begin.model, KeyedEstimator):
+        raise ValueError(f"{options.model} has a model for each key, and --jobs learns one for all")
+    with opened(options, begin) as file:
+        chunks = shuffled(file, options.seed) if options.shuffle else file.chunks()
+        first = next(chunks, None)
+        if first is None:
+            raise StreamError(f"{file.name} has no rows")
+        model, encoder = prepared(options, begin, file, first, settings)
+        X, labels = _rows(file, encoder, chain([first], chunks))
+        known = labelled_of(labels)
+        y = labels_among(labels, known)
+        if len(y) == 0:
+            raise StreamError(f"{file.name} has no row with a label")
+        classes = classes_of(options.classes, model, y)
+        _check_classes(file, model, known, y, classes)
+        X = X if known is None else X[known]
+        executor = distributed.JoblibExecutor(options.jobs)
+        model, scores = distributed.prequential(
+            (X, y), model, executor=executor, partitions=options.jobs, classes=classes
+        )
+    if options.save is not None:
+        save_model(options.save, model, encoder, file.input)
+    return model, y, scores, len(labels) - len(y)
+
+
+def _rows(file: Any, encoder: Any, chunks: Any) -> tuple[Any, Any]:
+    """Return all rows as numbers, and their labels."""
+    import numpy as np
+    from scipy import sparse
+
+    from forks.features.table import CellError
+    from forks.streams.columns import RawTable
+
+    parts, labels, read = [], [], 0
+    for chunk in chunks:
+        X = chunk.X
+        if encoder is not None:
+            try:
+                X = encoder.learn_transform(X, chunk.y)
+            except CellError as error:
+                raise cell_fault(file, read, error) from None
+        elif isinstance(X, RawTable):
+            X = matrix_of(file, X)
+        parts.append(X)
+        labels.append(chunk.y)
+        read += X.shape[0]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr"), np.concatenate(labels)
+    return np.concatenate(parts), np.concatenate(labels)
+
+
+def _check_classes(file: Any, model: Any, known: Any, y: Any, classes: Any) -> None:
+    """Check that labels are among those that are told, or that the model knows."""
+    import numpy as np
+
+    from forks.streams import StreamError
+
+    if classes is None and hasattr(model, "classes_"):
+        classes = model.classes_
+    if classes is None:
+        return
+    others = np.flatnonzero(~np.isin(y, classes))
+    if len(others):
+        row = others[0] if known is None else np.flatnonzero(known)[others[0]]
+        names = ", ".join(map(str, classes))
+        raise StreamError(
+            f"{file.where(int(row))}: the label {y[others[0]]} is not among the classes {names}"
+        )
+
+
+def _figures(model: Any, y: Any, scores: Any) -> dict[str, Any]:
+    """Return the figures of all rows, in the order of the files."""
+    from forks.evaluate import ClassificationMeasures, RegressionMeasures
+    from forks.evaluate.predictions import probabilities_of
+
+    figures: dict[str, Any] = {"rows": len(y)}
+    if not hasattr(model, "classes_"):
+        errors = RegressionMeasures(_window())
+        errors.update(y, scores)
+        return figures | _finite(errors.figures())
+    measures = ClassificationMeasures(model.classes_, _window())
+    answers = model.labels_of(scores)
+    measures.update(y, answers, scores, probabilities_of(model.learner_, scores))
+    figures |= _finite(measures.figures())
+    figures["mistakes"] = int((answers != y).sum())
+    for name in ("", "recent_"):
+        figures[f"{name}mistake_rate"] = 1.0 - figures[f"{name}accuracy"]
+    figures["classes"] = [str(label) for label in model.classes_]
+    figures["confusion"] = measures.confusion.tolist()
+    return figures
+
+
+def _finite(figures: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in figures.items() if value == value}
+
+
+def _window() -> int:
+    from forks.evaluate.session import WINDOW
+
+    return WINDOW
