@@ -151,7 +151,7 @@ def test_a_run_that_fails_goes_on_from_its_checkpoint(table, tmp_path):
         whole, again = (tmp_path / f"{name}{ending}" for name in ("whole", "stopped"))
         assert whole.read_bytes() == again.read_bytes()
     fault = refused(table, "--resume", "--checkpoint", tmp_path / "whole", "--every", 100)
-    assert "is of a run with another model" in fault
+    assert "is of a run with another --key" in fault
 
 
 def test_a_class_that_comes_late(table, tmp_path):

@@ -207,29 +207,29 @@ def test_the_last_rows_are_those_of_all_forks():
 @pytest.mark.parametrize("task", ["experts", "experts for numbers"])
 def test_what_is_beside_the_experts_is_pooled(task):
     model, X, y = made(task)
-    model.partial_fit(X[:600], y[:600])
+    model.partial_fit(X[:900], y[:900])
     tracking = view_of(model).places.tracks == 1
     assert (tracking & (view_of(model).places.status == LIVE)).any()
     parts = model.fork(3)
     for part, rows in zip(
-        parts, (slice(600, 1000), slice(1000, 1100), slice(1100, 1500)), strict=True
+        parts, (slice(900, 1140), slice(1140, 1200), slice(1200, 1440)), strict=True
     ):
         part.partial_fit(X[rows], y[rows])
     merged, forked = view_of(forks.merge(parts)), list(map(view_of, parts))
     for each in (*forked, merged):
         assert (each.places.status[tracking] == EMPTY).all()
         np.testing.assert_allclose(each.experts.weights.sum(axis=1), 1.0)
-    np.testing.assert_allclose(merged.persistence.base, np.mean(y), rtol=1e-9)
+    np.testing.assert_allclose(merged.persistence.base, np.mean(y[:1440]), rtol=1e-9)
     for name in ("experts.weights", "calibration.lines", "conformal.quantiles"):
         of_forks = [operator.attrgetter(name)(each) for each in forked]
         mean = (4 * of_forks[0] + of_forks[1] + 4 * of_forks[2]) / 9
         np.testing.assert_allclose(operator.attrgetter(name)(merged), mean, rtol=1e-12)
-    rows = sorted(X[[*range(777, 1000), *range(1045, 1100), *range(1278, 1500)]].tolist())
+    rows = sorted(X[[*range(917, 1140), *range(1145, 1200), *range(1218, 1440)]].tolist())
     assert sorted(merged.ring.rows.tolist()) == rows  # the last 500, by shares
     np.testing.assert_array_equal(
         merged.places.born, view_of(model).places.born, "ages are those of before"
     )
-    assert merged.counts[COUNT.rounds] == 1500
+    assert merged.counts[COUNT.rounds] == 1440
 
 
 def view_of(model):

@@ -106,6 +106,17 @@ def test_only_long_tails_are_drawn_in():
         assert (np.diff(Z[order, j]) >= 0.0).all()
 
 
+def test_tails_that_are_not_drawn_in_are_linear():
+    X = features()
+    scale = fit_scale(X, np.ones(len(X)), drawn_in=False)
+    expected = oracles.PlainScale(X, bound=50.0, draw_in=0.0)
+    np.testing.assert_allclose(written(scale, X), expected(X), rtol=1e-12, atol=1e-12)
+    moved = X[0] + np.outer([0.0, 40.0, 80.0, 1e3], np.eye(7)[0])
+    z = written(scale, moved)[:, 0]
+    np.testing.assert_allclose(z[2] - z[1], z[1] - z[0], rtol=1e-9)
+    assert z[3] == 50.0
+
+
 def test_zero_stays_zero_where_the_median_is_zero():
     scale = fitted(features())
     assert scale.centre[SPARSE] == 0.0

@@ -121,9 +121,11 @@ def test_the_features_of_the_rows_are_whitened():
     map, rows, _ = fitted(X)
     m = map.sizes[0]
     psi = psi_of(map, X)
-    np.testing.assert_allclose(rows.K, psi[:, :m], rtol=1e-12)
+    K = rows.K[:, rows.chosen]
+    np.testing.assert_allclose(K, psi[:, :m], rtol=1e-12)
+    np.testing.assert_allclose(np.tril(rows.gram()), np.tril(rows.F @ rows.F.T), rtol=1e-9)
     np.testing.assert_allclose(rows.F[:, m:], psi[:, m:], rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(rows.F[:, :m] @ rows.L.T, rows.K, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows.F[:, :m] @ rows.L.T, K, rtol=1e-9, atol=1e-12)
     points = landmarks_of(map)
     np.testing.assert_allclose(rows.L @ rows.L.T, PLAIN(points, points), rtol=1e-10)
     np.testing.assert_allclose(landmark_factor(map, GAUSSIAN), rows.L, rtol=1e-6, atol=1e-8)

@@ -9,7 +9,8 @@ where r makes the standard deviation of the rows one. The tail weight is 0 for f
 tails of a normal distribution or shorter, and grows with R, the root mean square of |x - m| over
 its mean: a = (R / R_normal - 1) / 2, at most 1. So counts and amounts, most of them small and a
 few huge, are spread evenly. A feature that is the same in all rows says 0, and +-3 if it is ever
-something else.
+something else. Where tails are not `drawn_in`, a is 0 and z at most 50 in size: what is linear in x
+stays so, far beyond most rows.
 
 A feature that is zero in more than half of the rows has the centre 0, so that sparse rows stay
 sparse.
@@ -22,7 +23,7 @@ import numpy as np
 
 from forks.engine import Matrix, Vector, by_form, njit
 
-_BOUND = 5.0
+_BOUND, _FAR_BOUND = 5.0, 50.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
 _DRAW_IN = 0.5
 _TINY = 1e-300
@@ -40,10 +41,10 @@ class Scale(NamedTuple):
     bound: Annotated[Vector, 1]
 
 
-def fit_scale(X: Matrix, weights: Vector, centred: bool = True) -> Scale:
+def fit_scale(X: Matrix, weights: Vector, centred: bool = True, drawn_in: bool = True) -> Scale:
     """Return the scale that rows call for; those of weight zero have no say.
 
-    If they are not to be `centred`, all centres are 0.
+    If they are not to be `centred`, all centres are 0; tails are `drawn_in`, or not.
     """
     X = X[weights > 0.0]
     centre = np.median(np.clip(X, -_LARGEST, _LARGEST), axis=0)
@@ -55,13 +56,13 @@ def fit_scale(X: Matrix, weights: Vector, centred: bool = True) -> Scale:
     flat = ~(width > 0.0)
     width[flat] = 1.0
     ratio = np.sqrt(np.mean((distance / width) ** 2, axis=0)) / _NORMAL
-    tail = np.clip(_DRAW_IN * (ratio - 1.0), 0.0, 1.0)
+    tail = np.clip(_DRAW_IN * (ratio - 1.0), 0.0, 1.0) if drawn_in else np.zeros_like(ratio)
     t = offset / width
     spread = (t / (1.0 + tail * np.abs(t))).std(axis=0)
     spread[~(spread > 0.0)] = 1.0
     width, tail = width * spread, tail * spread
     width[flat], tail[flat] = _TINY, 1.0 / _SURPRISE
-    return Scale(centre, width, tail, np.array([_BOUND]))
+    return Scale(centre, width, tail, np.array([_BOUND if drawn_in else _FAR_BOUND]))
 
 
 def no_scale(n_features: int) -> Scale:

@@ -10,7 +10,8 @@ not known. So there are several, each on a map of its own made from recent rows:
   Gaussian one every other time. The mean of the two has a say of its own;
 - *recent* ones, started in turn on the last 250 rows, which forget at the rate 1 / 200; on the last
   500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once with a kernel so wide
-  that they are almost linear. A new one takes the place of the one of least weight;
+  that they are almost linear, in regression also far beyond most rows. A new one takes the place of
+  the one of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
   the change;
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).

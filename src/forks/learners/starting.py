@@ -35,7 +35,7 @@ from forks.parts import watch as watching
 from forks.parts.calibration import begin_line
 from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
-from forks.parts.landmarks import GIVEN, LAPLACIAN, WIDTH
+from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
 from forks.parts.relevance import RelevanceRule
 from forks.parts.watch import PageRule
 
@@ -50,14 +50,14 @@ class Start(NamedTuple):
     entry: float = math.exp(-4.0)
     width: float = 1.0  # of the kernel, and
     prior: float = 1.0  # factor of alpha, in units of what they usually are
-    shape: int = GIVEN  # of the kernel
+    shape: int = GIVEN  # see `parts.landmarks`
 
 
 KINDS = (
     Start(250, 0.005),
     Start(500),
     Start(1000, 0.001),
-    Start(1000, 0.001, width=20.0, prior=4.0),  # whose functions are almost linear
+    Start(1000, 0.001, width=20.0, prior=4.0, shape=FAR),  # whose functions are almost linear
 )
 CHOICES = (  # width, prior and shape of challengers
     (1.0, 0.25, GIVEN),
@@ -158,6 +158,8 @@ class Starting(Learner):
         else:
             self._adapt_period(view, rounds)
             kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
+            if self._rule.experts.classifies:
+                kind = kind._replace(shape=GIVEN)
             self._start(view, self._place(view, LONG), kind, START)
             counts[COUNT.due] = rounds + counts[COUNT.period]
 

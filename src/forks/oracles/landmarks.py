@@ -19,7 +19,8 @@ class Landmarks:
     median distance of the rows that it is made from, and the landmarks z are those of them, divided
     by c, that the others depend on. L is the Cholesky factor of their kernel matrix: phi, with L^-1
     times the kernel values, has the identity as its prior. With `laplacian` the kernel is
-    exp(-|x - z|_1), and c is 1.4 median sums of absolute differences.
+    exp(-|x - z|_1), and c is 1.4 median sums of absolute differences. With `far` the tails of
+    features are not drawn in.
     """
 
     def __init__(
@@ -33,12 +34,14 @@ class Landmarks:
         relevance: Vector | None = None,
         width: float = 1.0,
         laplacian: bool = False,
+        far: bool = False,
     ):
         self.kernel = laplacian_kernel(1.0) if laplacian else kernel
         kernel, self.n_features = self.kernel, X.shape[1]
         self.linear = linear and self.n_features <= WIDEST
         self.relevance = np.ones(self.n_features) if relevance is None else relevance
-        self.scale: Callable[[Matrix], Matrix] = PlainScale(X) if scaled else lambda X: X
+        bounds = {"bound": 50.0, "draw_in": 0.0} if far else {}
+        self.scale: Callable[[Matrix], Matrix] = PlainScale(X, **bounds) if scaled else lambda X: X
         Z = self.scale(X) * self.relevance
         usual = 1.4 * median_sum(Z) if laplacian else median_distance(Z)
         self.divisor = width * (usual if median else 1.0)

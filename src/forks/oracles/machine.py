@@ -49,10 +49,11 @@ class MachineOracle:
         width: float = 1.0,
         forgetting: float = 0.0,
         laplacian: bool = False,
+        far: bool = False,
     ):
         self.n_outputs, self.kernel, self.loss = n_outputs, kernel, loss
         self.choices = {"scaled": scaled, "median": median, "linear": linear}
-        self.choices["laplacian"] = laplacian
+        self.choices |= {"laplacian": laplacian, "far": far}
         self.relevance, self.width, self.forgetting = relevance, width, forgetting
         self.classifies = isinstance(loss, Hinge | SquaredHinge | Logistic)
         self.buffer, self.early, self.alpha_rounds = buffer, early, alpha_rounds

@@ -255,9 +255,10 @@ class OverTimeOracle:
         else:
             self.adapt_period(rounds)
             rows, forgetting, width, prior = KINDS[len(self.events) % 4]
-            alpha_rounds = 128.0 * prior
+            far = width > 1.0 and not self.classifies
+            prior = 128.0 * prior  # in rounds
             place = self.place()
-            self.start(place, "start", rows, forgetting, width=width, alpha_rounds=alpha_rounds)
+            self.start(place, "start", rows, forgetting, width=width, alpha_rounds=prior, far=far)
             self.due = rounds + self.period
 
     def loser(self) -> int:

@@ -9,9 +9,10 @@ landmarks z_1, ..., z_m among rows x / c,
     Lambda = diag(K_mm, I, 1),
 
 with the kernel k that was given, or with the Laplacian one in its place: then c is the median sum
-of absolute differences, times `_LAPLACIAN_WIDTH`. So theta'psi is a kernel expansion, a linear part
-and a bias, and theta'Lambda theta its squared norm. Before the first fit psi is [1] and Lambda is
-1. More than `_WIDEST` features have no linear part.
+of absolute differences, times `_LAPLACIAN_WIDTH`; or with the kernel that was given and features
+whose tails are not drawn in, which the linear part follows far out. So theta'psi is a kernel
+expansion, a linear part and a bias, and theta'Lambda theta its squared norm. Before the first fit
+psi is [1] and Lambda is 1. More than `_WIDEST` features have no linear part.
 
 Landmarks are the pivots of a Cholesky decomposition of the kernel matrix of all rows: the next is
 the row farthest from the span of those before, until all are within `_DEPENDENT` of it. In few
@@ -59,7 +60,7 @@ _LAPLACIAN_WIDTH = 1.4
 # What `sizes` holds: m; features of the linear part, once there was a fit; features of psi without
 # the bias, 0 before the first fit; whether a feature's centre is other than 0; and the shape.
 LANDMARKS, LINEAR, WIDTH, SHIFTED, SHAPE = range(5)
-GIVEN, LAPLACIAN = range(2)  # shapes of the kernel
+GIVEN, LAPLACIAN, FAR = range(3)  # shapes: of the kernel, and of features whose tails stay
 
 
 class LandmarkMap(NamedTuple):
@@ -97,7 +98,7 @@ def map_limits(map: LandmarkMap, linear: int, capacity: int) -> list[Limit]:
         Limit("width of the linear part", sizes[LINEAR], linear, linear),
         Limit("width", sizes[WIDTH] - sizes[LANDMARKS], 0, linear),
         Limit("shift", sizes[SHIFTED], 0, 1),
-        Limit("shape of the kernel", sizes[SHAPE], GIVEN, LAPLACIAN),
+        Limit("shape of the kernel", sizes[SHAPE], GIVEN, FAR),
         Limit("width of the kernel", map.width, 1e-3, 1e3),
         Limit("relevance", map.relevance, 0.0, 1e3),
     ]
@@ -117,7 +118,7 @@ def fit_map(
     map: LandmarkMap, kernel: Kernel, X: Matrix, weights: Vector, scaled: bool, median: bool
 ) -> tuple[MappedRows, bool]:
     """Fit scale and landmarks to rows; return their features, and whether all were finite."""
-    scale = fit_scale(X, weights) if scaled else no_scale(X.shape[1])
+    scale = _fit_scale(map, X, weights) if scaled else no_scale(X.shape[1])
     Z = apply_scale(scale, X) * map.relevance
     kernel = _kernel_of(map, kernel)
     distance = _median_sum if map.sizes[SHAPE] == LAPLACIAN else _median_distance
@@ -134,6 +135,10 @@ def fit_map(
     F = np.hstack([Phi, map.factor[0] * Z[:, : map.sizes[LINEAR]], np.ones((len(Z), 1))])
     map.sizes[WIDTH] = F.shape[1] - 1
     return MappedRows(K, chosen, F, L), finite
+
+
+def _fit_scale(map: LandmarkMap, X: Matrix, weights: Vector) -> Scale:
+    return fit_scale(X, weights, drawn_in=map.sizes[SHAPE] != FAR)
 
 
 def _kernel_matrix(map: LandmarkMap, kernel: Kernel, Z: Matrix) -> tuple[Matrix, bool]:
@@ -186,7 +191,7 @@ def extend_scale(map: LandmarkMap, n_before: int, scaled: bool) -> None:
     """Set the scale of the features after the first ones, which were 0 in all rows so far."""
     n = len(map.scale.centre) - n_before
     map.relevance[n_before:] = 1.0
-    scale = fit_scale(np.zeros((1, n)), np.ones(1)) if scaled else no_scale(n)
+    scale = _fit_scale(map, np.zeros((1, n)), np.ones(1)) if scaled else no_scale(n)
     scale = divided(scale, float(scale.bound[0] / map.scale.bound[0]))
     for array, new in zip(map.scale[:-1], scale[:-1], strict=True):
         array[n_before:] = new

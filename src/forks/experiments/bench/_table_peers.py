@@ -16,7 +16,7 @@ _NARROW = 200  # columns: trees need minutes for a thousand rows with many more
 _FIRST = 1_000  # rows whose labels tell where the means of categories and the scale of VW begin
 
 
-class Outcome(NamedTuple):
+class PlayedTable(NamedTuple):
     """What a model did with a table."""
 
     error: float  # mistakes in percent, or the root mean squared error
@@ -24,14 +24,14 @@ class Outcome(NamedTuple):
     per_row: float  # microseconds
 
 
-def outcome_of(taken: Taken, answers: Any, seconds: float) -> Outcome:
+def outcome_of(taken: Taken, answers: Any, seconds: float) -> PlayedTable:
     """Compare answers with the labels of the rows that have one."""
     per_row = 1e6 * seconds / len(taken.y)
     if taken.chosen.classifies:
-        return Outcome(100.0 * float(np.mean(answers != taken.y)), None, per_row)
+        return PlayedTable(100.0 * float(np.mean(answers != taken.y)), None, per_row)
     known = ~np.isnan(taken.y)
     apart = np.asarray(answers, np.float64)[known] - taken.y[known]
-    return Outcome(math.sqrt(np.mean(apart**2)), float(np.mean(np.abs(apart))), per_row)
+    return PlayedTable(math.sqrt(np.mean(apart**2)), float(np.mean(np.abs(apart))), per_row)
 
 
 def check_peers() -> None:
@@ -59,7 +59,7 @@ def river_models(taken: Taken) -> dict[str, Callable[[], Any]]:
     }
 
 
-def play_river(taken: Taken, pipeline: Any) -> Outcome:
+def play_river(taken: Taken, pipeline: Any) -> PlayedTable:
     """Predict each row, then learn it if it has a label."""
     rows = list(_dicts(taken))
     labels = taken.y.tolist()
@@ -179,7 +179,7 @@ def vw_options(taken: Taken) -> dict[str, str]:
     return {"VW, logistic": f"{several}--loss_function logistic", "VW, squared": several}
 
 
-def play_vw(taken: Taken, options: str) -> Outcome:
+def play_vw(taken: Taken, options: str) -> PlayedTable:
     """Predict each row, then learn it if it has a label."""
     from vowpalwabbit import pyvw
 

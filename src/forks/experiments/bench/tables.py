@@ -29,7 +29,7 @@ from forks.evaluate import player_for
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._table_peers import (
     FOREST,
-    Outcome,
+    PlayedTable,
     check_peers,
     play_river,
     play_vw,
@@ -73,8 +73,8 @@ def measure(
                 yield from _numbers(replace(chosen, name=first), len(few.y), some)
 
 
-def _contenders(taken: Taken, peers: bool) -> dict[str, Callable[[], Outcome]]:
-    own: dict[str, Callable[[], Outcome]] = {
+def _contenders(taken: Taken, peers: bool) -> dict[str, Callable[[], PlayedTable]]:
+    own: dict[str, Callable[[], PlayedTable]] = {
         _OURS: partial(_run, taken),
         _BY_HAND: partial(_by_hand, taken),
     }
@@ -89,11 +89,11 @@ def _contenders(taken: Taken, peers: bool) -> dict[str, Callable[[], Outcome]]:
     return {**own, **river, **vw}
 
 
-def _made_and_played(taken: Taken, make: Callable[[], Any]) -> Outcome:
+def _made_and_played(taken: Taken, make: Callable[[], Any]) -> PlayedTable:
     return play_river(taken, make())
 
 
-def _numbers(chosen: Chosen, rows: int, outcomes: dict[str, Outcome]) -> Iterator[Number]:
+def _numbers(chosen: Chosen, rows: int, outcomes: dict[str, PlayedTable]) -> Iterator[Number]:
     settings = {"rows": rows}
     unit = "%" if chosen.classifies else ""
     for column, (error, absolute, per_row) in outcomes.items():
@@ -107,7 +107,7 @@ def _model(chosen: Chosen) -> Any:
     return OnlineKernelClassifier() if chosen.classifies else OnlineKernelRegressor()
 
 
-def _by_hand(taken: Taken) -> Outcome:
+def _by_hand(taken: Taken) -> PlayedTable:
     classifies, model = taken.chosen.classifies, _model(taken.chosen)
     player = player_for(_BY_HAND, model, classes=np.unique(taken.y) if classifies else None)
     X = prepared(taken)
@@ -117,22 +117,22 @@ def _by_hand(taken: Taken) -> Outcome:
     at = player.checkpoint()
     per_row = 1e6 * player.clock.seconds / len(taken.y)
     if classifies:
-        return Outcome(100.0 * at.mistake_rate, None, per_row)
-    return Outcome(float(np.sqrt(at.squared_error)), at.absolute_error, per_row)
+        return PlayedTable(100.0 * at.mistake_rate, None, per_row)
+    return PlayedTable(float(np.sqrt(at.squared_error)), at.absolute_error, per_row)
 
 
 # ---- the command ---------------------------------------------------------------------------------
 
 
-def _run(taken: Taken) -> Outcome:
+def _run(taken: Taken) -> PlayedTable:
     """Play the file with `forks run`, and once more in this process for the time."""
     figures = _command(taken.path, taken.chosen)
     n, seconds = from_file(taken.path, taken.chosen.label, _model(taken.chosen))
     per_row = 1e6 * sum(seconds.values()) / n
     if "mistake_rate" in figures:
-        return Outcome(100.0 * figures["mistake_rate"], None, per_row)
+        return PlayedTable(100.0 * figures["mistake_rate"], None, per_row)
     errors = figures["root_mean_squared_error"], figures["mean_absolute_error"]
-    return Outcome(*errors, per_row)
+    return PlayedTable(*errors, per_row)
 
 
 def _command(path: Path, chosen: Chosen) -> dict[str, Any]:
