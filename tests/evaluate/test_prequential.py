@@ -350,8 +350,15 @@ def test_the_warm_up_meets_all_events(method):
         assert engine.learner.view(engine.memory).hot.counts[COUNT.updates] > 0
 
 
-@pytest.mark.parametrize("delay", [0, 3])
-@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize(
+    ("form", "delay"),
+    [
+        (np.asarray, 0),
+        (csr_array, 3),
+        pytest.param(np.asarray, 3, marks=pytest.mark.slow),
+        pytest.param(csr_array, 0, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_is_compiled_while_the_clock_runs(monkeypatch, form, delay):
     entries = run, run_ahead, score_rows, _kernel_block
 

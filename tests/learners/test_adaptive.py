@@ -110,7 +110,15 @@ def test_a_log_odds_matches_the_oracle():
         assert_agrees(learner, shifted(X), y, np.asarray, weights)
 
 
-@pytest.mark.parametrize("loss", [SquaredError(), EpsilonInsensitive(0.2), Huber(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        SquaredError(),
+        EpsilonInsensitive(0.2),
+        pytest.param(Huber(0.5), marks=pytest.mark.slow),  # compiled for this test alone
+    ],
+    ids=repr,
+)
 def test_regression_matches_the_oracle(loss):
     X, _ = stream()
     rng = np.random.default_rng(1)
@@ -153,7 +161,11 @@ def test_choices_match_the_oracle(choices):
     assert_agrees(Adaptive(**({"buffer": BUFFER} | choices)), shifted(X), y)
 
 
-@pytest.mark.parametrize("kernel", [Laplacian(2.0), Polynomial(2, 0.5, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel",
+    [Laplacian(2.0), pytest.param(Polynomial(2, 0.5, 1.0), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_other_kernels_match_the_oracle(kernel):
     X, y = stream(400)
     for rows in (X, shifted(X)):
