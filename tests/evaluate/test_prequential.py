@@ -470,7 +470,9 @@ def test_a_checkpoint_is_a_flat_row():
 
 
 @pytest.mark.parametrize("size", [7, 40, ROWS])
-@pytest.mark.parametrize("make", [OnlineKernelClassifier, OnlineKernelRegressor])
+@pytest.mark.parametrize(
+    "make", [OnlineKernelClassifier, pytest.param(OnlineKernelRegressor, marks=pytest.mark.slow)]
+)
 def test_the_engine_knows_of_the_delay_from_its_first_row(make, size):
     y = Y if make is OnlineKernelClassifier else TARGETS
     classes = [0, 1] if make is OnlineKernelClassifier else None
