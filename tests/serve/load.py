@@ -239,8 +239,8 @@ def main():
     sections = [throughput(args.seconds), learning(args.seconds), endurance(args.minutes)]
     about = made_with()
     opening = (
-        f"Made by `make load` on {about['cpu']} with forks {about['forks']} and Python "
-        f"{about['python']}. Services and clients share its {about['cores']} cores."
+        f"Made by `python tests/serve/load.py --minutes {args.minutes:g}` on {about['cpu']} with "
+        f"forks {about['forks']} and Python {about['python']}. Services and clients share its {about['cores']} cores."
     )
     write_report(args.output, ["# A service under load", opening], sections)
 
