@@ -240,7 +240,8 @@ def main():
     about = made_with()
     opening = (
         f"Made by `python tests/serve/load.py --minutes {args.minutes:g}` on {about['cpu']} with "
-        f"forks {about['forks']} and Python {about['python']}. Services and clients share its {about['cores']} cores."
+        f"forks {about['forks']} and Python {about['python']}. "
+        f"Services and clients share its {about['cores']} cores."
     )
     write_report(args.output, ["# A service under load", opening], sections)
 
