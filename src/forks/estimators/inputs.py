@@ -34,9 +34,9 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 
 
 def is_plain(estimator: Any, X: Any) -> bool:
-    """Return whether rows are what `validate_data` would return, given an estimator with some.
+    """Return whether `validate_data` would return the rows as they are; not for a first call.
 
-    It takes longer than a thousand rows take to be learned.
+    Asking it takes longer than learning a thousand rows.
     """
     return (
         type(X) is np.ndarray

@@ -95,7 +95,7 @@ def _goes_on(rule, state, rounds):
     """Bring the tolerance up to date, if nothing else is due; return whether that was all.
 
     Once the buffer is full, events are there to lower the prior, and few of them find it too high.
-    Rounding is not to decide here, but there.
+    A prior close to that limit is left to the event, so that rounding here decides nothing.
     """
     if rounds <= state.ring.rows.shape[0]:
         return False

@@ -200,7 +200,7 @@ class OverTime(Apart):
         self._put(view, 0, self._new(view, 0))
         view.places.status[0] = LIVE
         counts, weights = view.counts, view.experts.weights
-        counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, 3 * FIRST  # no event comes with it
+        counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, 3 * FIRST  # not with a fit
         counts[COUNT.challenge] = 4 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.8, 0.2) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5

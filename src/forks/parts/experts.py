@@ -53,8 +53,8 @@ class ExpertsRule(NamedTuple):
     sure: float = 0.005  # probabilities of the last label stay so far from 0 and 1
     rate: float = 0.5
     doubt: float = 0.02  # least likelihood that counts: labels may be wrong
-    farthest: float = 16.0  # squared error, in units of the mean one, up to which it is judged
-    largest: float = 150.0  # and up to which it counts in the mean: rare large errors are its own
+    farthest: float = 16.0  # largest squared error in a likelihood, in units of the mean one
+    largest: float = 150.0  # largest one in the mean; far larger, since targets may be mostly 0
     memory: float = 1000.0  # rounds, of the mean squared error
 
 
