@@ -208,12 +208,10 @@ class Engine(Shared):
 
     def learn(self, X: Any, y: Matrix, weights: Vector | None = None) -> Matrix:
         """Play one round per row; return each row's score, made before its target was used."""
-        n = y.shape[0]
-        if weights is None:
-            weights = np.ones(n)
+        y, weights = _targets_and_weights(y, weights)
         with self.lock.alone:
             self.enter()
-            scores = np.empty((n, self.n_outputs))
+            scores = np.empty((len(y), self.n_outputs))
             self._drive(self._live.run, (rows_from(X), y, weights, scores))
         return scores
 
@@ -221,9 +219,8 @@ class Engine(Shared):
         self, ahead: Any, X: Any, y: Matrix, weights: Vector | None = None
     ) -> Matrix:
         """Score each row of `ahead`, then play the round of the row of X beside it, in turns."""
-        n = y.shape[0]
-        if weights is None:
-            weights = np.ones(n)
+        y, weights = _targets_and_weights(y, weights)
+        n = len(y)
         with self.lock.alone:
             self.enter()
             ahead_scores = np.empty((n, self.n_outputs))
@@ -409,3 +406,9 @@ class Engine(Shared):
         kind = numba.typeof(self.rule)
         signatures = getattr(run.over(self.rule), "signatures", [])
         return any(arguments[0] == kind for arguments in signatures)
+
+
+def _targets_and_weights(y: Matrix, weights: Vector | None) -> tuple[Matrix, Vector]:
+    """Return both as compiled code takes them, which trusts their layout; weights are 1 if None."""
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    return y, np.ones(len(y)) if weights is None else np.ascontiguousarray(weights, np.float64)

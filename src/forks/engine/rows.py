@@ -97,9 +97,9 @@ def dense_row(X: Any, t: int, n_features: int) -> Vector:
 
 
 def rows_from(X: Any) -> Any:
-    """Turn a chunk (C-ordered float64 array, or CSR) into what compiled code takes."""
+    """Turn a chunk (an array, or CSR) into what compiled code takes, which trusts its layout."""
     if isinstance(X, np.ndarray):
-        return X
+        return np.ascontiguousarray(X, dtype=np.float64)
     small = max(X.nnz, X.shape[1]) < 2**31
     kind = np.int32 if small else np.int64
     return SparseRows(X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False))
