@@ -41,11 +41,13 @@ class Newton(NamedTuple):
 def newton_step(newton, psi, u, g, h, weight, total):
     """Take the step with slopes g, whose sum of squares is `total`; return whether it is finite.
 
-    `u` is scratch. A step that is not finite leaves theta as it was; P remains positive definite,
-    and may have the change, or some of it.
+    `u` is scratch. A step that is not finite leaves theta as it was, and P if that is the fault of
+    the slopes; where psi'P psi overflows P has some of the change, and remains positive definite.
     """
+    if not finite(weight * math.sqrt(total)):
+        return False
     grown = 1.0 + h * add(newton.P, h, psi, u)
-    if not (finite(grown) and finite(weight * math.sqrt(total))):
+    if not finite(grown):
         return False
     for o in range(newton.theta.shape[0]):
         if g[o] != 0.0:
