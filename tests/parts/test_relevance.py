@@ -11,6 +11,7 @@ from forks.parts.relevance import (
     normalised,
     quadratic_slopes,
     sample_of,
+    scores,
     search,
     tried,
 )
@@ -49,14 +50,15 @@ def test_a_trial_is_the_oracles(classifies, d):
     assert list(sample.landmarks) == oracle.landmarks
     np.testing.assert_allclose(sample.Z, oracle.Z, rtol=1e-9, atol=1e-12)
     for relevance in (np.ones(d), np.linspace(0.1, 2.0, d)):
-        trial, (losses, squares) = tried(RULE, sample, relevance), oracle.trial(relevance)
+        trial, (losses, squares, f) = tried(RULE, sample, relevance), oracle.trial(relevance)
         np.testing.assert_allclose(trial.losses, losses, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(scores(trial.f), f, rtol=1e-6, atol=1e-8)
         slopes = mean_squared_slopes(RULE, trial.f)
         np.testing.assert_allclose(slopes / slopes.sum(), squares / squares.sum(), rtol=1e-6)
         got = next_relevance(RULE, relevance, slopes, 300)
         np.testing.assert_allclose(got, oracle.next_relevance(relevance, squares), rtol=1e-6)
     np.testing.assert_allclose(
-        quadratic_slopes(sample), oracle.quadratic_slopes(), rtol=1e-9, atol=1e-12
+        quadratic_slopes(sample, sample.y), oracle.quadratic_slopes(oracle.y), rtol=1e-9, atol=1e-12
     )
 
 
@@ -76,12 +78,12 @@ def test_the_search_is_the_oracles(classifies, seed):
 # ---- what is found ---------------------------------------------------------------------------
 
 
-def found(f, n=500, d=20, seed=0, noise=0.1, rounds=2):
+def found(f, n=500, d=20, seed=0, noise=0.1, rounds=2, candidates=()):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     y = np.where(f(X) + noise * rng.normal(size=n) > 0.0, 1.0, -1.0)[:, None]
     sample = sample_of(X, y, np.ones(n), 64, True)
-    return search(RULE, sample, [], rounds), sample
+    return search(RULE, sample, list(candidates), rounds), sample
 
 
 @pytest.mark.parametrize("power", [2, 3])
@@ -95,10 +97,22 @@ def test_features_that_matter_are_found(seed, power):
 @pytest.mark.parametrize("seed", range(3))
 def test_two_that_matter_only_jointly_are_found_by_the_quadratic_slopes(seed):
     trial, sample = found(lambda X: X[:, 3] * X[:, 7], seed=seed, d=40, n=1000)
-    slopes = quadratic_slopes(sample)
+    slopes = quadratic_slopes(sample, sample.y)
     assert set(np.argsort(slopes)[-2:]) == {3, 7}
     assert set(np.argsort(trial.relevance)[-2:]) == {3, 7}
     assert trial.loss < 0.8 * tried(RULE, sample, np.ones(40)).loss
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_one_feature_leaves_is_not_lost_for_good(seed):
+    """The relevance known so far is that of the feature that explains most by itself."""
+    known = normalised(np.where(np.arange(50) == 0, 1.0, 1e-3))
+    trial, sample = found(
+        lambda X: np.sin(2.0 * X[:, 0]) + X[:, 3] * X[:, 7],
+        n=1000, d=50, seed=seed, candidates=[known],
+    )  # fmt: skip
+    assert set(np.argsort(trial.relevance)[-3:]) == {0, 3, 7}
+    assert trial.loss < 0.9 * tried(RULE, sample, known).loss
 
 
 def test_labels_by_chance_mostly_leave_all_features_alike():
@@ -115,9 +129,10 @@ def test_where_all_features_matter_alike_none_is_lost():
 
 
 def test_chance_is_taken_off_the_quadratic_slopes():
-    means = [quadratic_slopes(found(lambda X: 0.0 * X[:, 0], seed=s, noise=1.0, rounds=0)[1])
-             for s in range(10)]  # fmt: skip
-    slopes = quadratic_slopes(found(lambda X: X[:, 0])[1])
+    none = [found(lambda X: 0.0 * X[:, 0], seed=s, noise=1.0, rounds=0)[1] for s in range(10)]
+    means = [quadratic_slopes(sample, sample.y) for sample in none]
+    sample = found(lambda X: X[:, 0])[1]
+    slopes = quadratic_slopes(sample, sample.y)
     assert np.mean(means) < 0.05 * slopes[0]
 
 
@@ -163,5 +178,5 @@ def test_rows_that_are_mostly_alike_are_compared_by_their_mean_distance():
     X[rng.random(200) < 0.9] = X[0]
     Y = np.where(X[:, :1] > X[0, 0], 1.0, -1.0)
     trial = tried(RULE, sample_of(X, Y, weights, 60, True), np.ones(13))
-    losses, _ = oracles.RelevanceSearch(X, Y, weights, 60, True).trial(np.ones(13))
+    losses, _, _ = oracles.RelevanceSearch(X, Y, weights, 60, True).trial(np.ones(13))
     np.testing.assert_allclose(trial.losses, losses, rtol=1e-6, atol=1e-9)

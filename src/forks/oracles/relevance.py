@@ -32,8 +32,8 @@ class RelevanceSearch:
             y = y / (np.max(np.abs(y)) or 1.0)
         self.y = y
 
-    def trial(self, relevance: Vector) -> tuple[Vector, Vector]:
-        """Return the losses of the rows held back, and the mean squared slopes along r_j z_j."""
+    def trial(self, relevance: Vector) -> tuple[Vector, Vector, Matrix]:
+        """Return losses of rows held back, mean squared slopes along r_j z_j, and all scores."""
         U = self.Z * relevance
         width = median_distance(U[self.landmarks])
         centres = U[self.landmarks] / width
@@ -63,17 +63,17 @@ class RelevanceSearch:
                 if self.d <= WIDEST:
                     slope = slope + column[len(k) : -1] / np.sqrt(self.d)
                 squares += slope**2 / len(rows)
-        return losses, squares
+        return losses, squares, F @ theta
 
     def losses(self, f: Matrix) -> Vector:
         y = self.y[self.held]
         error = np.maximum(0.0, 1.0 - y * f) if self.classifies else y - f
         return self.weights[self.held] * np.sum(error**2, axis=1)
 
-    def quadratic_slopes(self) -> Vector:
+    def quadratic_slopes(self, y: Matrix) -> Vector:
         """Mean squared slopes of b'z + z'B z / 2, less what chance adds to them."""
         Z = self.Z[self.trained]
-        y = self.y[self.trained] * self.weights[self.trained, None]
+        y = y[self.trained] * self.weights[self.trained, None]
         squares = np.zeros(self.d)
         for column in (y - y.mean(axis=0)).T:
             chance = np.mean(column**2) / len(Z)
@@ -97,14 +97,19 @@ class RelevanceSearch:
         none = np.ones(self.d)
         tried = [none]
         if self.d <= WIDEST_QUADRATIC:
-            tried.append(self.next_relevance(none, self.quadratic_slopes()))
+            tried.append(self.next_relevance(none, self.quadratic_slopes(self.y)))
         tried += candidates
         trials = [(r, *self.trial(r)) for r in tried]
-        r, _, squares = min(trials, key=lambda trial: trial[1].mean())
+        r, _, squares, f = min(trials, key=lambda trial: trial[1].mean())
+        if self.d <= WIDEST_QUADRATIC:  # and with what the best one leaves
+            joined = r**2 * squares + self.quadratic_slopes(self.y - f)
+            joined = self.next_relevance(none, joined)
+            trials.append((joined, *self.trial(joined)))
+            r, _, squares, _ = min(trials, key=lambda trial: trial[1].mean())
         for _ in range(rounds):
             r = self.next_relevance(r, squares)
-            losses, squares = self.trial(r)
-            trials.append((r, losses, squares))
+            trials.append((r, *self.trial(r)))
+            squares = trials[-1][2]
         best = min(trials, key=lambda trial: trial[1].mean())
         gain = trials[0][1] - best[1]
         return best[0] if gain.mean() > MARGIN * gain.std() / np.sqrt(len(gain)) else none

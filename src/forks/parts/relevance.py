@@ -13,7 +13,9 @@ from chance is held back by rho.
 A feature that matters only jointly with another has small slopes while both are drowned by many
 that do not matter. So the search has a second start: the mean squared slopes of the quadratic
 function b'z + z'B z / 2 that independent normal features would give, b_j = mean y z_j and
-B_jk = mean y z_j z_k, less what chance adds to them (`quadratic_slopes`).
+B_jk = mean y z_j z_k, less what chance adds to them (`quadratic_slopes`). And since features that
+explain much by themselves would hide such pairs for good, the best start is then joined by the
+slopes of the quadratic function of what it leaves of y.
 
 Every fit is judged by its loss (squared hinge for classes, squared error for numbers) on the
 quarter that it has not seen, and of all relevances that were tried the best one is taken: none at
@@ -66,6 +68,7 @@ class Expansion(NamedTuple):
     Z: Matrix  # (n, d)  rows
     L: Matrix  # (m, d)  landmarks
     K: Matrix  # (n, m)  kernel values
+    width: float  # by which features were divided
     factor: float  # of the linear part, 0 without one
     theta: Matrix  # weights of landmarks, of features if there is a linear part, and the bias
 
@@ -122,7 +125,7 @@ def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
         errors = _losses(sample, F @ solution)
         if errors.mean() < loss:
             loss, losses, theta = float(errors.mean()), errors, solution
-    return Trial(loss, losses, relevance, Expansion(Z, L, K, factor, theta))
+    return Trial(loss, losses, relevance, Expansion(Z, L, K, width, factor, theta))
 
 
 def mean_squared_slopes(rule: RelevanceRule, f: Expansion) -> Vector:
@@ -138,10 +141,20 @@ def mean_squared_slopes(rule: RelevanceRule, f: Expansion) -> Vector:
     return slopes
 
 
-def quadratic_slopes(sample: Sample) -> Vector:
-    """Return the mean squared slopes of the quadratic function, 0 where chance explains them."""
+def scores(f: Expansion) -> Matrix:
+    """Return the fitted scores of all rows."""
+    m = len(f.L)
+    linear = f.factor * (f.Z @ f.theta[m:-1]) if f.factor > 0.0 else 0.0
+    return np.asarray(f.K @ f.theta[:m] + linear + f.theta[-1])
+
+
+def quadratic_slopes(sample: Sample, y: Matrix) -> Vector:
+    """Return the mean squared slopes of the quadratic function of y, 0 where chance explains them.
+
+    y has a row for each row of the sample; those that are held back are not looked at.
+    """
     train = sample.trained
-    Z, y = sample.Z[train], sample.y[train] * sample.weights[train, None]
+    Z, y = sample.Z[train], y[train] * sample.weights[train, None]
     n = len(Z)
     slopes = np.zeros(Z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows leads nowhere
@@ -168,15 +181,21 @@ def normalised(relevance: Vector) -> Vector:
 
 
 def search(rule: RelevanceRule, sample: Sample, candidates: list[Vector], rounds: int) -> Trial:
-    """Try no relevance, that of the quadratic function and the candidates, and go on from the
-    best; return the winner.
+    """Try no relevance, that of the quadratic function and the candidates, then the best of them
+    with what it leaves, and go on from the best; return the winner.
     """
     n, d = sample.Z.shape
-    none = np.ones(d)
-    if d <= rule.widest_quadratic:
-        candidates = [next_relevance(rule, none, quadratic_slopes(sample), n), *candidates]
+    none, quadratic = np.ones(d), d <= rule.widest_quadratic
+    if quadratic:
+        slopes = quadratic_slopes(sample, sample.y)
+        candidates = [next_relevance(rule, none, slopes, n), *candidates]
     trials = [tried(rule, sample, relevance) for relevance in [none, *candidates]]
     trial = min(trials, key=lambda trial: trial.loss)
+    if quadratic:
+        slopes = (trial.relevance / trial.f.width) ** 2 * mean_squared_slopes(rule, trial.f)
+        slopes = slopes + quadratic_slopes(sample, sample.y - scores(trial.f))
+        trials.append(tried(rule, sample, next_relevance(rule, none, slopes, n)))
+        trial = min(trials, key=lambda trial: trial.loss)
     for _ in range(rounds):
         slopes = mean_squared_slopes(rule, trial.f)
         trial = tried(rule, sample, next_relevance(rule, trial.relevance, slopes, n))
