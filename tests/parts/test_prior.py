@@ -7,7 +7,7 @@ from forks import oracles
 from forks.parts.prior import PriorRule, chosen_alpha, is_to_be_lowered, most_alpha
 
 RULE = PriorRule()
-GRID = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+GRID = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 
 
 def brute_force(gram, y, classifies, grid=GRID, usual=0.5, convincing=64):
@@ -62,9 +62,9 @@ def test_the_oracle_of_the_learner_agrees():
 
 def test_few_rows_are_drawn_to_the_usual_alpha():
     gram, y = np.eye(1), np.ones((1, 1))  # nothing is known of a row by itself: the first of grid
-    assert chosen_alpha(RULE, gram, y, True) == pytest.approx(3.0 ** (1 / 65) * 0.5 ** (64 / 65))
+    assert chosen_alpha(RULE, gram, y, True) == pytest.approx(10.0 ** (1 / 65) * 0.5 ** (64 / 65))
     gram, y = np.eye(64), np.ones((64, 1))
-    assert chosen_alpha(RULE, gram, y, True) == pytest.approx((3.0 * 0.5) ** 0.5)
+    assert chosen_alpha(RULE, gram, y, True) == pytest.approx((10.0 * 0.5) ** 0.5)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -17,13 +17,13 @@ def schedule(buffer, early, until):
     return events
 
 
-def test_events_come_four_times_as_late_then_at_the_buffer_then_with_each_doubling():
-    late = [256, 512, 1024, 2048]
-    assert schedule(250, True, 2000) == [16, 64, 250, *late]
+def test_events_come_with_each_doubling_and_at_the_buffer():
+    early, late = [4, 8, 16, 32, 64, 128], [256, 512, 1024, 2048]
+    assert schedule(250, True, 2000) == [*early, 250, *late]
     assert schedule(250, False, 2000) == [250, *late]
-    assert schedule(256, True, 2000) == [16, 64, *late]
-    assert schedule(16, True, 100) == [16, 32, 64, 128]
-    assert schedule(1000, True, 2000) == [16, 64, 256, 1000, 1024, 2048]
+    assert schedule(256, True, 2000) == [*early, *late]
+    assert schedule(16, True, 100) == early
+    assert schedule(1000, True, 2000) == [*early, 256, 512, 1000, 1024, 2048]
 
 
 @pytest.mark.parametrize("buffer", [16, 17, 40, 63, 64, 65, 250, 1000])

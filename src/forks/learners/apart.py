@@ -129,6 +129,10 @@ _MEANS = (
     "conformal.sizes",
     "persistence.sums",
     "persistence.levels",
+    "stack.blend.weights",
+    "stack.blend.covariance",
+    "stack.trust",
+    "stack.errors",
 )
 
 

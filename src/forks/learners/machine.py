@@ -6,7 +6,7 @@ file:
     row -> psi (parts.landmarks) -> theta'psi (parts.newton) -> answer
     slope -> gate (parts.gate) -> Newton step (parts.newton)
 
-**A start that learns.** The first `buffer` rows are kept. When 16, 64, ... of them have come, and
+**A start that learns.** The first `buffer` rows are kept. When 4, 8, 16, ... of them have come, and
 when all have, map, prior, theta and P are made anew from all rows so far (`parts.start`,
 `parts.prior`): a batch machine on few rows. Targets of regression are brought to mean 0 and
 standard deviation 1 (`parts.targets`).
@@ -55,7 +55,7 @@ from forks.parts.merging import CannotForkError
 from forks.parts.targets import SPREAD
 
 START, PRIOR = start.StartRule(), prior.PriorRule()
-SMALLEST_BUFFER = START.first
+SMALLEST_BUFFER = 16
 MOST_FORGETTING = 0.1
 
 
@@ -209,7 +209,7 @@ class Machine(Learner):
         rounds = int(counts[COUNT.rounds])
         return [
             Limit("number of rounds", rounds, 0, MANY),
-            Limit("next event", counts[COUNT.due], max(SMALLEST_BUFFER, rounds), MANY),
+            Limit("next event", counts[COUNT.due], max(START.first, rounds), MANY),
             Limit("begin of the means", counts[COUNT.begun], 0, rounds),
             Limit("other counts", counts[COUNT.refused :], 0, MANY),
             Limit("factor of the prior", view.alpha[1], 1e-3, 1e3),
@@ -324,7 +324,9 @@ class Machine(Learner):
             counts[COUNT.mends] += 1
             rounds = self._take_last_rows(state, self.buffer)
         if rounds <= self.buffer:
-            self._fit(state, rounds, choose or rounds <= PRIOR.choose_up_to)
+            # What forgets also forgets its prior: alpha matters little, and costs time to choose.
+            few = rounds <= PRIOR.choose_up_to and state.forgetting[0] == 0.0
+            self._fit(state, rounds, choose or few)
         gates.set_tolerance(self._rule.gate, state.gate, rounds)
         counts[COUNT.due] = start.next_event(START, rounds, self.buffer, self.early)
         counts[COUNT.event] = RESUME

@@ -29,6 +29,7 @@ from forks.parts.expansion import finite_or_zero, is_wrong
 from forks.parts.experts import BASE, LAST, NEXT, PAIR, SETTLED, Experts, ExpertsRule
 from forks.parts.history import History, follow_leader
 from forks.parts.persistence import Persistence, PersistenceRule
+from forks.parts.stack import Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
 
 EXPERT, MANAGE = 1, 2  # events: one of an expert, and a start that is due
@@ -83,6 +84,7 @@ class OverTimeState(NamedTuple):
     experts: Annotated[Experts, "experts = experts + 3"]
     calibration: Annotated[Calibration, "scorers = 2"]  # of the mixtures for both questions
     conformal: Annotated[Conformal, "kinds = 2"]  # for both questions
+    stack: Annotated[Stack, "experts = experts + 3"]  # for the next row, in regression
     persistence: Annotated[Persistence, "size = window"]
     watch: Annotated[watching.Watch, "size = 1000"]
     ring: Annotated[rings.Ring, "size = window"]
@@ -99,6 +101,7 @@ class OverTimeRule(NamedTuple):
     experts: ExpertsRule
     persistence: PersistenceRule
     conformal: ConformalRule
+    stack: StackRule
     page: PageRule
     restart: bool
     repeat: bool
@@ -118,6 +121,7 @@ class OverTimeWork(NamedTuple):
     f: Annotated[Vector, "outputs"]  # that as scores to be calibrated
     q: Annotated[Vector, "outputs"]  # calibrated
     expert: Annotated[Vector, "scratch"]
+    stack: Annotated[StackWork, "experts = experts + 3"]
 
 
 @score.register(OverTimeRule)
@@ -137,27 +141,30 @@ def _score(rule, state, work, x, out):
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[LAST])
     lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    leans = rule.repeat and question == NEXT
-    line = state.calibration.lines[question]
-    _answer(rule.experts, weights, line, state.persistence, work, leans, known, out)
+    _answer(rule, state, work, question, known, out)
 
 
 @njit
-def _answer(rule, weights, line, persistence, work, leans, known, out):
+def _answer(rule, state, work, question, known, out):
     """Write an answer: 2 p - 1 with calibrated probabilities, or a number.
 
-    A number `leans` on the residual of row `known` or not.
+    A number for the next row leans on the residual of row `known`, and is stacked.
     """
-    weighing.mix(rule, weights, work.p, work.mixed)
-    if rule.classifies:
+    weights = state.experts.weights[question]
+    weighing.mix(rule.experts, weights, work.p, work.mixed)
+    if rule.experts.classifies:
         write_log_odds(work.mixed, work.f)
-        write_calibrated(rule.calibration, line, work.f, work.q)
+        line = state.calibration.lines[question]
+        write_calibrated(rule.experts.calibration, line, work.f, work.q)
     for o in range(out.shape[0]):
-        if rule.classifies:
+        if rule.experts.classifies:
             out[o] = 2.0 * work.q[o] - 1.0
-        else:
-            more = lasting.correction(persistence, known, o) if leans else 0.0
-            out[o] = finite_or_zero(work.mixed[o] + more)
+            continue
+        f = work.mixed[o]
+        if question == NEXT:
+            more = lasting.correction(state.persistence, known, o) if rule.repeat else 0.0
+            f = stacked(rule.stack, state.stack, work.stack, o, work.p, weights, f + more)
+        out[o] = finite_or_zero(f)
 
 
 @step.register(OverTimeRule)
@@ -224,17 +231,17 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     lasting.write_base(rule.persistence, state.persistence, answers[BASE])
     weighing.write_predictions(rule.experts, experts, answers, work.p)
     for question in range(1, -1, -1):  # that of the next row last, whose answer is given
-        leans = rule.repeat and question == NEXT
-        weights, line = experts.weights[question], state.calibration.lines[question]
-        _answer(rule.experts, weights, line, state.persistence, work, leans, known, out)
+        _answer(rule, state, work, question, known, out)
         if weight != 0.0:
             counts_as = weight / max(weight, experts.levels[weighing.HEAVIEST])
+            line = state.calibration.lines[question]
             _judge(rule, line, state.conformal, work, question, y, counts_as, out)
     if weight != 0.0:
         error = 0.0
         if not rule.experts.classifies:
             for o in range(out.shape[0]):
                 error += (work.mixed[o] - y[o]) ** 2
+                learn_stack(rule.stack, state.stack, work.stack, o, y[o], counts_as)
         if rule.restart:
             usual = experts.levels[weighing.VARIANCE]
             wrong = error > usual if not rule.experts.classifies else is_wrong(out, y)

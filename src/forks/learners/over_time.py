@@ -16,12 +16,13 @@ not known. So there are several, each on a map of its own made from recent rows:
   the change;
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).
 
-They are weighed by `parts.experts`. A new one is started on the relevance of features that
+They are weighed by `parts.experts`; in regression the answer for the next row is corrected by what
+all of them say (`parts.stack`). A new one is started on the relevance of features that
 `parts.relevance` finds in the last rows. It does not stall the stream: in each round it learns
 `pace` of the rows that it was given, from the ring, until it has caught up with the others, and
 only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed.
 
-**New starts cost time, and are rarer where they are in vain.** The first one is due after 750
+**New starts cost time, and are rarer where they are in vain.** The first one is due after 300
 rounds, the next 500 rounds later. If nothing that was started of late has earned a weight above
 `WORTH`, that is doubled, up to `LONGEST` rounds; otherwise it is halved, down to 250; an alarm sets
 it to 250. `starting` has these rules, `mixture` the compiled round, and `apart` what becomes of it
@@ -65,7 +66,7 @@ from forks.learners.mixture import (
     OverTimeState,
     OverTimeWork,
 )
-from forks.learners.starting import FIRST, PAGE, RELEVANCE
+from forks.learners.starting import EARLIEST, FIRST, PAGE, RELEVANCE, STACK
 from forks.parts import experts as weighing
 from forks.parts import history as histories
 from forks.parts import persistence as lasting
@@ -77,6 +78,7 @@ from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limi
 from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
+from forks.parts.stack import begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
 SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
@@ -112,7 +114,7 @@ class OverTime(Apart):
     restart: bool = True
     repeat: bool = True
 
-    alike = ("sums",)
+    alike = ("sums", "covariance", "trust", "errors")
     state_class = OverTimeState
     work_class = OverTimeWork
     rule_class = OverTimeRule
@@ -160,6 +162,7 @@ class OverTime(Apart):
             "experts": ExpertsRule(classifies),
             "persistence": PersistenceRule(classifies),
             "conformal": ConformalRule(classifies),
+            "stack": STACK,
             "page": PAGE,
         }
 
@@ -200,7 +203,7 @@ class OverTime(Apart):
         self._put(view, 0, self._new(view, 0))
         view.places.status[0] = LIVE
         counts, weights = view.counts, view.experts.weights
-        counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, 3 * FIRST  # not with a fit
+        counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, EARLIEST
         counts[COUNT.challenge] = 4 * FIRST
         weights[NEXT, 0], weights[NEXT, LAST] = (0.8, 0.2) if self.repeat else (1.0, 0.0)
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
@@ -209,6 +212,7 @@ class OverTime(Apart):
         for question in (NEXT, SETTLED):
             begin_line(self._rule.experts.calibration, view.calibration, question, 1.0)
         begin_quantiles(self._rule.conformal, view.conformal)
+        begin_stack(STACK, view.stack)
 
     def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
         """Store the memories of all experts, one after the other."""
@@ -278,6 +282,7 @@ class OverTime(Apart):
             *weighing.experts_limits(view.experts),
             *calibration_limits(view.calibration),
             *conformal_limits(view.conformal),
+            *stack_limits(STACK, view.stack),
             *lasting.persistence_limits(view.persistence),
             *histories.history_limits(view.history, self.experts),
             *watching.watch_limits(PAGE, view.watch, rounds),

@@ -37,6 +37,7 @@ from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
 from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
 from forks.parts.relevance import RelevanceRule
+from forks.parts.stack import StackRule, begin_expert
 from forks.parts.watch import PageRule
 
 
@@ -70,8 +71,10 @@ MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a ma
 CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
 FIRST, LONGEST, WORTH = 250, 8000, 0.05
+EARLIEST = 300  # rounds before the first start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
+STACK = StackRule()
 
 
 class Starting(Learner):
@@ -185,12 +188,16 @@ class Starting(Learner):
             counts[COUNT.period] = min(LONGEST, 2 * period)
 
     def _place(self, view: OverTimeState, first: int) -> int:
-        """Return an empty place, or that of the expert of least weight that has had its chance."""
+        """Return an empty place, or that of the expert of least weight that has had its chance.
+
+        The one that answers for rows without labels stays: nobody could take over at once.
+        """
         places, rounds = view.places, int(view.counts[COUNT.rounds])
-        weights = view.experts.weights[NEXT, : self.experts].copy()
-        weights[places.status == EMPTY] = -1.0
-        young = (places.status != EMPTY) & (places.born > rounds - GRACE)
+        weights, settled = view.experts.weights[:, : self.experts].copy()
+        weights[np.argmax(settled)] += 2.0
+        young = places.born > rounds - GRACE
         weights[young] += 1.0
+        weights[places.status == EMPTY] = -1.0
         return first + int(np.argmin(weights[first:]))
 
     def _start(self, view: OverTimeState, e: int, how: Start, kind: int) -> None:
@@ -216,6 +223,7 @@ class Starting(Learner):
         weights[:, e] = 0.0
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
         self._begin_line(view, e)
+        begin_expert(STACK, view.stack, e)
         places.status[e] = CATCHING_UP
         places.born[e] = rounds
         places.next[e] = max(0, rounds - min(how.rows, size - 1))

@@ -16,7 +16,7 @@ from forks.oracles.newton import lower_prior, newton_step
 from forks.oracles.prior import USUAL_ALPHA, chosen_alpha
 from forks.oracles.start import next_event, ridge_fit, squared_hinge_fit
 
-CHOOSE_UP_TO = 64  # rows: alpha is chosen by no more
+CHOOSE_UP_TO = 256  # rows: alpha is chosen by no more, and not if they are forgotten
 STEP_DOWN = 4.0  # alpha is lowered by this factor at least
 LEAST_WEIGHT = 1e-5  # of a row in a fit
 LEAST_PIVOT = 1e-5  # of A, that forgetting leaves
@@ -127,7 +127,8 @@ class MachineOracle:
         rounds = len(self.past)
         if rounds <= self.buffer:
             self.events += 1
-            self.fit(choose or rounds <= CHOOSE_UP_TO)
+            few = rounds <= CHOOSE_UP_TO and self.forgetting == 0.0
+            self.fit(choose or few)
         elif self.forgetting == 0.0:
             self.lower_alpha(rounds)
         self.gate.set_tolerance(rounds)

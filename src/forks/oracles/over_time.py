@@ -1,7 +1,7 @@
 """Experts over time, as `forks.learners.over_time` describes them, of machines.
 
 The numbers that are not parameters are written out here and in the parts (`experts`,
-`calibration`, `persistence`, `conformal`, `relevance`, `watch`).
+`calibration`, `persistence`, `conformal`, `relevance`, `stack`, `watch`).
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from forks.oracles.kernels import Vector
 from forks.oracles.machine import MachineOracle
 from forks.oracles.persistence import SURE, LastLabels
 from forks.oracles.relevance import RelevanceSearch
+from forks.oracles.stack import StackOracle
 from forks.oracles.watch import PageWatch
 
 NEXT, SETTLED = 0, 1
@@ -89,10 +90,11 @@ class OverTimeOracle:
         quantiles: Any = ClassQuantiles if self.classifies else ResidualQuantiles
         self.quantiles = [quantiles(), quantiles()]
         self.labels, self.variance = LastLabels(n_outputs, self.classifies), MeanSquare()
+        self.stacks = [StackOracle(experts + 3) for _ in range(n_outputs)]
         self.watch = PageWatch(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
         self.past: list[tuple[Vector, Vector, float]] = []
         self.heaviest = 0.0
-        self.due, self.period = 750, 500
+        self.due, self.period = 300, 500
         self.challenge = 1000
         self.events: list[tuple[int, str, int]] = []  # round, kind, place
 
@@ -104,7 +106,7 @@ class OverTimeOracle:
             if expert is not None and expert.live:
                 expert.answer = expert.machine.play(x, y, weight)
         p = self.predictions({e: expert.answer for e, expert in enumerate(self.places) if expert})
-        answer = self.mixed(NEXT, p)[0]
+        answer, _ = self.mixed(NEXT, p)
         if weight != 0.0:
             self.learn(x, y, weight, p)
             self.catch_up()
@@ -141,8 +143,18 @@ class OverTimeOracle:
         mixture = sum((w * q for w, q in pairs if q is not None and w > 0.0), np.zeros(self.n))
         if self.classifies:
             return 2.0 * self.lines[question].probabilities(log_odds(mixture)) - 1.0, mixture
-        correct = question == NEXT and self.repeat
-        return (mixture + self.labels.correction() if correct else mixture), mixture
+        if question == SETTLED:
+            return mixture, mixture
+        f = mixture + self.labels.correction() if self.repeat else mixture
+        says = [
+            None if q is None or w == 0.0 or e == self.experts else q
+            for e, (w, q) in enumerate(zip(self.weights[NEXT], p, strict=True))
+        ]  # the mean of the first two is left out
+        stacked = [
+            stack.answer([None if q is None else float(q[o]) for q in says], float(f[o]))
+            for o, stack in enumerate(self.stacks)
+        ]
+        return np.array(stacked), mixture
 
     def learn(self, x: Vector, y: Vector, weight: float, p: list[Vector | None]) -> None:
         """Learn whom to believe."""
@@ -155,6 +167,9 @@ class OverTimeOracle:
                 self.lines[question].learn(log_odds(mixture), y, power)
             elif self.n == 1:
                 self.quantiles[question].observe(y[0] - answer[0])
+        if not self.classifies:
+            for o, stack in enumerate(self.stacks):
+                stack.learn(float(y[o]), power)
         error = float(np.sum((mixture - y) ** 2))
         if self.restart:
             self.watch.observe(self.is_wrong(answer, y, error))
@@ -280,11 +295,16 @@ class OverTimeOracle:
             self.period = min(8000, 2 * self.period)
 
     def place(self) -> int:
-        """The first empty place, or that of the lightest expert, those of 500 rounds last."""
+        """The first empty place, or that of the lightest expert, those of 500 rounds last.
+
+        The heaviest one for rows without labels stays.
+        """
         ranks = []
+        settled = int(np.argmax(self.weights[SETTLED][:PAIR]))
         for e, expert in enumerate(self.places):
             young = expert is not None and expert.born > len(self.past) - 500
-            ranks.append(-1.0 if expert is None else self.weights[NEXT][e] + young)
+            kept = 2.0 * (e == settled) + young
+            ranks.append(-1.0 if expert is None else self.weights[NEXT][e] + kept)
         return 2 + int(np.argmin(ranks[2:]))
 
     def start(
@@ -316,6 +336,8 @@ class OverTimeOracle:
                 weights[1 - e] += weights[PAIR]
                 weights[PAIR] = 0.0
         self.weights = [without(weights, e) for weights in self.weights]
+        for stack in self.stacks:
+            stack.begin(e)
 
     def found_relevance(self, n: int, m: int) -> Vector:
         """Search with the last n rows, m of them as landmarks."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from forks.oracles.kernels import Matrix
 
-ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+ALPHAS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 USUAL_ALPHA = 0.5
 CONVINCING = 64  # rows at which the choice counts as much as the usual alpha
 

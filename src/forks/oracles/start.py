@@ -4,16 +4,14 @@ import numpy as np
 
 from forks.oracles.kernels import Matrix, Vector
 
-FIRST = 16  # rows; then four times as many, and so on below the buffer
+FIRST = 4  # rows; then twice as many, and so on below the buffer
 
 
 def next_event(rounds: int, buffer: int, early: bool = True) -> int:
-    """Return 16, 64, ... below the buffer; the buffer; then the last of them doubled, and so on."""
+    """Return 4, 8, 16, ..., and the buffer: the first of them after so many rounds."""
     if rounds < buffer and not early:
         return buffer
     due = [FIRST]
-    while due[-1] < buffer:
-        due.append(4 * due[-1])
     while due[-1] <= rounds:
         due.append(2 * due[-1])
     return min(d for d in [*due, buffer] if d > rounds)

@@ -53,9 +53,9 @@ class BlendWork(NamedTuple):
 
 
 def begin_blend(rule: BlendRule, blend: Blend, n: int) -> None:
-    """Begin with the mean of the first n learners."""
+    """Begin with the mean of the first n learners, or with 0 if there are none."""
     blend.weights[:] = 0.0
-    blend.weights[:, :n] = (rule.sum_for_classes if rule.classifies else 1.0) / n
+    blend.weights[:, :n] = (rule.sum_for_classes if rule.classifies else 1.0) / max(n, 1)
     blend.covariance[:] = rule.variance * np.eye(blend.weights.shape[1])
 
 

@@ -22,10 +22,10 @@ from forks.engine import Matrix, either
 class PriorRule(NamedTuple):
     """Constants of the prior."""
 
-    grid: tuple[float, ...] = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+    grid: tuple[float, ...] = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
     usual: float = 0.5
     convincing: int = 64
-    choose_up_to: int = 64
+    choose_up_to: int = 256
     rounds: int = 128
     step: float = 4.0
 

@@ -1,8 +1,8 @@
 """A start that learns: when models are fitted to all rows so far, and how.
 
-Fits are made when `first` rows have come, again each time their number has grown `growth`-fold,
-and when the buffer is full. Later events come with each doubling of the first of these numbers
-that is not below the buffer: after 16, 64, 250, 256, 512, ... rounds with a buffer of 250.
+Fits are made when `first` rows have come, again each time their number has doubled, and when the
+buffer is full; later events come with each doubling too: after 4, 8, ..., 128, 250, 256, 512, ...
+rounds with a buffer of 250. The first fits are cheap, and before them nearly every row is a guess.
 """
 
 import math
@@ -18,8 +18,7 @@ from forks.linalg import spd
 class StartRule(NamedTuple):
     """Constants of the start."""
 
-    first: int = 16
-    growth: int = 4
+    first: int = 4
     least_weight: float = 1e-5  # of a row in a fit
 
 
@@ -29,7 +28,7 @@ def next_event(rule: StartRule, rounds: int, buffer: int, early: bool) -> int:
         return buffer
     due = rule.first
     while due <= rounds:
-        due *= rule.growth if due < buffer else 2
+        due *= 2
     return min(due, buffer) if rounds < buffer else due
 
 
