@@ -1,5 +1,6 @@
 """All figures of a classifier, over a stream and over its last rows."""
 
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,10 @@ class ClassificationMeasures:
     def _settle(self) -> None:
         """Count the rows that were put off."""
         waiting, self._waiting, self._n_waiting = self._waiting, [], 0
-        for group in _alike(waiting):
-            y, answers, scores, probabilities = (
-                _joined(parts) for parts in [*zip(*group, strict=True)][:4]
-            )
-            self._count(y, answers, scores, probabilities, group[0][4])
+        for _, alike in groupby(waiting, key=_form):
+            *parts, columns = zip(*alike, strict=True)
+            y, answers, scores, probabilities = map(_joined, parts)
+            self._count(y, answers, scores, probabilities, columns[0])
 
     def _count(
         self, y: np.ndarray, answers: np.ndarray, scores: Any, probabilities: Any, columns: Any
@@ -195,18 +195,8 @@ def _scores_of_columns(scores: Any, n_columns: int) -> np.ndarray:
     return np.column_stack([-scores, scores])[:, :n_columns] if scores.ndim == 1 else scores
 
 
-def _alike(waiting: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
-    """Return neighbours in groups that have the same columns."""
-    groups: list[list[tuple[Any, ...]]] = []
-    for rows in waiting:
-        if groups and _form(groups[-1][0]) == _form(rows):
-            groups[-1].append(rows)
-        else:
-            groups.append([rows])
-    return groups
-
-
 def _form(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what rows that are counted together have in common."""
     y, answers, scores, probabilities, columns = rows
     kinds = (y.dtype.kind, answers.dtype.kind, np.ndim(scores), probabilities is None)
     return (*kinds, scores is None, len(columns))
