@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._inputs import read_model
-from forks.cli._keyed import refuse_keyed
 from forks.cli._paths import check_outputs
 
 
@@ -34,6 +32,8 @@ def merge(options: Options) -> None:
     Columns are read as the first of them reads them. If forks are missing, the result waits for
     them: it can be merged with them later.
     """
+    from forks.cli._files import read_model
+    from forks.cli._keyed import refuse_keyed
     from forks.estimators import merge as merged
     from forks.estimators.saving import save
 

@@ -86,14 +86,13 @@ def _theirs(text: str, task: str) -> Contestant:
     path, arguments = _parsed(described, text)
     kind = makers[package](path, text)
     try:
-        model = kind(**arguments)
+        kind(**arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"--model {text}: {error}") from None
-    play = _river_player if package == "river" else _sklearn_player
-    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)
+    make = partial(_their_player, text, kind, arguments)
+    player = make(Field(task, np.array([0, 1]), None, 1, 1), 0)
     if player.classifies == (task == REGRESSION):
         raise ValueError(f"--model {text} is not for {task}")
-    make = partial(_made, play, text, kind, arguments)
     return Contestant(text, make, batch=package == "sklearn")
 
 
@@ -144,20 +143,13 @@ def _imported(module: str, name: str, text: str, package: str, install: str) -> 
         raise ValueError(f"--model {text}: {package} has no {module}.{name}") from None
 
 
-def _made(
-    play: Any, text: str, kind: Any, arguments: dict[str, Any], field: Field, seed: int
+def _their_player(
+    name: str, kind: Any, arguments: dict[str, Any], field: Field, seed: int
 ) -> Player:
-    return play(text, kind(**arguments), field, seed)
-
-
-def _river_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    del seed
-    several = field.classes is not None and len(field.classes) > 2
-    return player_for(name, for_several_classes(model) if several else model, classes=field.classes)
-
-
-def _sklearn_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    if hasattr(model, "random_state") and model.random_state is None:
+    model = kind(**arguments)
+    if hasattr(model, "learn_one"):
+        several = field.classes is not None and len(field.classes) > 2
+        model = for_several_classes(model) if several else model
+    elif getattr(model, "random_state", seed) is None:
         model.set_params(random_state=seed)
-    classes = None if field.task == REGRESSION else field.classes
-    return player_for(name, model, classes=classes)
+    return player_for(name, model, classes=None if field.task == REGRESSION else field.classes)
