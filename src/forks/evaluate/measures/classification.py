@@ -98,7 +98,8 @@ class ClassificationMeasures:
         self.answers.update(labels, self._codes(answers))
         self.repeats.update(labels)
         if probabilities is not None:
-            known = _of_columns(np.asarray(probabilities), len(columns))
+            alone = len(columns) == 1  # the only class of a stream so far is certain
+            known = np.ones((len(y), 1)) if alone else np.asarray(probabilities)
             known = self._spread(known, places, 0.0)
             self.probabilities.update(labels, known)
             self._rank(labels, known, True)
@@ -182,11 +183,6 @@ class ClassificationMeasures:
         """
         for part in (self.answers, self.repeats, self.probabilities, self.ranks):
             part.restore(arrays)
-
-
-def _of_columns(probabilities: np.ndarray, n_columns: int) -> np.ndarray:
-    """Return probabilities, a column each; the only class of a stream so far is certain."""
-    return np.ones((len(probabilities), 1)) if n_columns == 1 else probabilities
 
 
 def _scores_of_columns(scores: Any, n_columns: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from forks.engine import Matrix
 from forks.evaluate import player_for
 from forks.evaluate.clock import Clock
 from forks.experiments.bench._data import SEED
-from forks.experiments.record import Missing
+from forks.experiments.record import needed
 from forks.features import TableEncoder
 from forks.streams import read_libsvm
 from forks.streams.columns import RawTable
@@ -117,10 +117,8 @@ def take(chosen: Chosen, rows: int, folder: Path) -> Taken:
 
 def pandas_or_missing() -> Any:
     """Return pandas, or say that it is missing."""
-    try:
+    with needed("pandas", "pandas"):
         import pandas
-    except ModuleNotFoundError as error:
-        raise Missing("pandas is not installed: pip install pandas") from error
     return pandas
 
 

@@ -22,7 +22,7 @@ from forks.evaluate import player_for
 from forks.experiments.bench._data import SEED, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import FeaturePlayer, in_batches
-from forks.experiments.record import Missing
+from forks.experiments.record import Missing, needed
 
 _OURS = "OnlineKernelRegressor()"
 _START = 1_000  # rows that Nystroem takes its landmarks from, and the scaler its units
@@ -104,10 +104,8 @@ def _kernel_ridge(problem: _Problem) -> Vector:
 
 
 def _river() -> dict[str, Any]:
-    try:
+    with needed("River", "'forks-learn[river]'"):
         from river import forest, neighbors, preprocessing, tree
-    except ModuleNotFoundError as error:
-        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
     return {
         "adaptive random forest": forest.ARFRegressor(seed=SEED),
         "Hoeffding adaptive tree": tree.HoeffdingAdaptiveTreeRegressor(seed=SEED),

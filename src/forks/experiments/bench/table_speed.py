@@ -8,6 +8,9 @@ digits each, read whole: by our reader of CSV, by pandas, and by pyarrow with on
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from forks import OnlineKernelRegressor, datasets
 from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._tables import from_file
-from forks.experiments.bench._timing import Contender, Timed, best_times, timed
+from forks.experiments.bench._timing import best_times, timed
 from forks.streams import read_csv
 from forks.streams.files import open_text
 
@@ -50,10 +53,7 @@ def _plain_text(folder: Path, rows: int | None) -> Path:
     (source,) = datasets.paths(_AIR)
     path = folder / f"{_AIR}.csv"
     with open_text(source) as file, path.open("w", encoding="utf-8", newline="") as out:
-        for number, line in enumerate(file):
-            if rows is not None and number > rows:
-                break
-            out.write(line)
+        out.writelines(islice(file, None if rows is None else rows + 1))  # and the names
     return path
 
 
@@ -81,11 +81,7 @@ def _reading(path: Path, rows: int, repeats: int) -> Iterator[Number]:
     X = np.random.default_rng(SEED).normal(size=(rows, _NUMBERS))
     names = [f"x{j}" for j in range(_NUMBERS)]
     np.savetxt(path, X, fmt="%.7g", delimiter=",", header=",".join(names), comments="")
-    readers: dict[str, Callable[[], Any]] = {"forks": lambda: _read(path, names[-1])}
-    readers |= {"pandas": _pandas(path), "pyarrow": _pyarrow(path)}
-    contenders: dict[str, Contender] = {
-        name: _timed(read) for name, read in readers.items() if read is not None
-    }
+    contenders = {name: partial(timed, read) for name, read in _readers(path, names[-1]).items()}
     settings = {"rows": rows, "columns": _NUMBERS}
     for name, one in best_times(contenders, repeats).items():
         goal = _ROWS_PER_SECOND if name == "forks" else None
@@ -93,32 +89,21 @@ def _reading(path: Path, rows: int, repeats: int) -> Iterator[Number]:
         yield Number(title, rows / one.seconds, "rows a second", settings, at_least=goal)
 
 
-def _timed(read: Callable[[], Any]) -> Contender:
-    def contender() -> Timed:
-        return timed(read)
-
-    return contender
-
-
-def _read(path: Path, target: str) -> int:
-    return sum(len(y) for _, y in read_csv(path, target=target))
-
-
-def _pandas(path: Path) -> Any:
-    try:
+def _readers(path: Path, target: str) -> dict[str, Callable[[], Any]]:
+    """Return our reader of CSV, and those of others that are installed."""
+    readers: dict[str, Callable[[], Any]] = {
+        "forks": lambda: sum(len(y) for _, y in read_csv(path, target=target))
+    }
+    with suppress(ModuleNotFoundError):
         import pandas
-    except ModuleNotFoundError:
-        return None
-    return lambda: pandas.read_csv(path)
 
-
-def _pyarrow(path: Path) -> Any:
-    try:
+        readers["pandas"] = lambda: pandas.read_csv(path)
+    with suppress(ModuleNotFoundError):
         from pyarrow import csv
-    except ModuleNotFoundError:
-        return None
-    options = csv.ReadOptions(use_threads=False)
-    return lambda: csv.read_csv(path, read_options=options)
+
+        options = csv.ReadOptions(use_threads=False)
+        readers["pyarrow"] = lambda: csv.read_csv(path, read_options=options)
+    return readers
 
 
 PART = Part(__doc__, measure, {"rows": 20_000, "numbers": 50_000})

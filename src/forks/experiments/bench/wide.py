@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import Perceptron, SGDClassifier
 
 from forks import OnlineKernelClassifier
 from forks.datasets import load, order
@@ -26,7 +28,7 @@ from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._timing import Timed, best_times, timed
 from forks.experiments.bench._words import SparseStream, made_words, source_code
-from forks.experiments.record import Missing
+from forks.experiments.record import needed
 from forks.learners import Wide
 
 _OURS = "Wide"
@@ -34,6 +36,14 @@ _WIDE, _ENTRIES = 40_000, 156
 _FIRST = "words"
 _BATCH = 20  # rows that scikit-learn predicts, then learns
 _VW = {"squared": "", "logistic": "--loss_function logistic", "hinge": "--loss_function hinge"}
+_SGD = partial(SGDClassifier, random_state=SEED)
+_LINEAR = {
+    "SGD, hinge": _SGD(),
+    "SGD, logistic": _SGD(loss="log_loss"),
+    "SGD, logistic, averaged": _SGD(loss="log_loss", average=True),
+    "PA": _SGD(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0),
+    "Perceptron": Perceptron(random_state=SEED),
+}
 
 
 def measure(
@@ -80,14 +90,14 @@ def _streams(
 
 def _models(peers: bool) -> dict[str, Callable[[SparseStream], Vector]]:
     """Return what plays a stream and tells which answers were wrong."""
-    ours = {_OURS: Wide(), f"{_OURS}, no landmarks": Wide(landmarks=0)}
     models: dict[str, Callable[[SparseStream], Vector]] = {
-        name: partial(_play_ours, learner) for name, learner in ours.items()
+        _OURS: partial(_play_ours, Wide()),
+        f"{_OURS}, no landmarks": partial(_play_ours, Wide(landmarks=0)),
     }
-    if not peers:
-        return models
-    vw = {f"VW, {loss}": partial(_play_vw, options) for loss, options in _VW.items()}
-    return {**models, **vw, **{name: partial(_play_linear, name) for name in _linear_models()}}
+    if peers:
+        models |= {f"VW, {loss}": partial(_play_vw, options) for loss, options in _VW.items()}
+        models |= {name: partial(_play_linear, model) for name, model in _LINEAR.items()}
+    return models
 
 
 def _play_ours(learner: Wide, stream: SparseStream) -> Vector:
@@ -96,10 +106,8 @@ def _play_ours(learner: Wide, stream: SparseStream) -> Vector:
 
 
 def _play_vw(options: str, stream: SparseStream) -> Vector:
-    try:
+    with needed("Vowpal Wabbit", "vowpalwabbit"):
         from vowpalwabbit import pyvw
-    except ModuleNotFoundError as error:
-        raise Missing("Vowpal Wabbit is not installed: pip install vowpalwabbit") from error
     model = pyvw.Workspace(f"--quiet -b 18 {options}")
     wrong = np.empty(len(stream.y), bool)
     X = stream.X
@@ -115,23 +123,8 @@ def _play_vw(options: str, stream: SparseStream) -> Vector:
     return wrong
 
 
-def _linear_models() -> dict[str, Any]:
-    from sklearn import linear_model
-
-    make = linear_model.SGDClassifier
-    return {
-        "SGD, hinge": lambda: make(random_state=SEED),
-        "SGD, logistic": lambda: make(loss="log_loss", random_state=SEED),
-        "SGD, logistic, averaged": lambda: make(loss="log_loss", average=True, random_state=SEED),
-        "PA": lambda: make(
-            loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, random_state=SEED
-        ),
-        "Perceptron": lambda: linear_model.Perceptron(random_state=SEED),
-    }
-
-
-def _play_linear(name: str, stream: SparseStream) -> Vector:
-    model = _linear_models()[name]()
+def _play_linear(model: Any, stream: SparseStream) -> Vector:
+    model = clone(model)
     X, y = stream
     model.partial_fit(X[:_BATCH], y[:_BATCH], classes=SIGNS)
     scores = np.empty(len(y))
