@@ -45,11 +45,11 @@ def predict(options: Options) -> None:
     check_outputs(output=options.output)
     with plain_warnings(), interrupts():
         rows, labelled, measures = _predict(options)
+    figures = _figures(measures) if labelled else {}
     if options.as_json:
-        show_json({"rows": rows, "labelled": labelled}, _figures(measures) if labelled else {})
+        show_json({"rows": rows, "labelled": labelled}, figures)
         return
     text = f"{rows:,} rows"
-    figures = _figures(measures) if labelled else {}
     if "accuracy" in figures:
         text += f", {1.0 - figures['accuracy']:.2%} of {labelled:,} labels missed"
     elif figures.get("root_mean_squared_error") is not None:
