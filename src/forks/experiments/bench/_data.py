@@ -26,9 +26,9 @@ SEED = 0
 
 
 class Stream(NamedTuple):
-    """Rows and labels, -1 or +1."""
+    """Rows, dense or CSR, and labels, -1 or +1."""
 
-    X: Matrix
+    X: Any
     y: Vector
 
     def first(self, n: int) -> "Stream":

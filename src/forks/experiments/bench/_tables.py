@@ -111,8 +111,8 @@ def take(chosen: Chosen, rows: int, folder: Path) -> Taken:
     frame = pandas.read_csv(path, na_values=["?"], skipinitialspace=True, header=header)
     frame.columns = [str(name) for name in frame.columns]
     label = frame.pop(chosen.label or frame.columns[-1])
-    y = label.astype(str).to_numpy(object) if chosen.classifies else label.to_numpy(np.float64)
-    return Taken(chosen, path, frame, y.astype(str) if chosen.classifies else y)
+    y = label.astype(str).to_numpy(str) if chosen.classifies else label.to_numpy(np.float64)
+    return Taken(chosen, path, frame, y)
 
 
 def pandas_or_missing() -> Any:

@@ -8,7 +8,7 @@ of CPU time, on one core.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,20 +29,6 @@ _NUMBERS = [
     *("year", "month", "day", "hour", "PM10", "SO2", "NO2", "CO", "O3"),
     *("TEMP", "PRES", "DEWP", "RAIN", "WSPM", _TARGET),
 ]
-
-
-class KeyedStream(NamedTuple):
-    """Keys, columns of a table without them, and numbers."""
-
-    keys: Any
-    table: Any
-    y: Vector
-
-    def part(self, rows: Any) -> "KeyedStream":
-        """Return some of the rows."""
-        return KeyedStream(
-            self.keys[rows], {k: v[rows] for k, v in self.table.items()}, self.y[rows]
-        )
 
 
 class MadeStream:
@@ -99,13 +85,14 @@ def measure(
     if datasets.at_hand(_AIR):
         air = _air(air_rows)
         for effort in efforts:
-            yield from _play_air(air, effort)
+            yield from _play_air(*air, effort)
 
 
 # ---- the air of Beijing ------------------------------------------------------------------------
 
 
-def _air(rows: int | None) -> KeyedStream:
+def _air(rows: int | None) -> tuple[Any, dict[str, Any], Vector]:
+    """Return keys, columns of a table without them, and numbers."""
     (path,) = datasets.paths(_AIR)
     chunks = list(read_columns(path, [*_NUMBERS, _TEXT, _KEY]))
     found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
@@ -115,11 +102,10 @@ def _air(rows: int | None) -> KeyedStream:
     y = table.pop(_TARGET)
     table[_TEXT] = np.array([None if cell == "NA" else cell for cell in found[_TEXT]], object)
     known = np.flatnonzero(~np.isnan(y))[:rows]
-    return KeyedStream(found[_KEY], table, y).part(known)
+    return found[_KEY][known], {name: cells[known] for name, cells in table.items()}, y[known]
 
 
-def _play_air(air: KeyedStream, effort: str) -> Iterator[Number]:
-    keys, table, y = air
+def _play_air(keys: Any, table: dict[str, Any], y: Vector, effort: str) -> Iterator[Number]:
     X = TableEncoder(task="regression").learn_transform(table, y)
     both = {**table, _KEY: keys.astype(object)}
     with_key = TableEncoder(task="regression").learn_transform(both, y)
@@ -128,7 +114,7 @@ def _play_air(air: KeyedStream, effort: str) -> Iterator[Number]:
     answers = {
         "keyed": ((keyed.prequential(keys[rows], X[rows], y[rows]), y[rows]) for rows in chunks),
         "one model": ((one.prequential(with_key[rows], y[rows]), y[rows]) for rows in chunks),
-        "separate": _separate(np.unique(keys), air._replace(table=X), effort),
+        "separate": _separate(np.unique(keys), (keys, X, y), effort),
     }
     settings = {"rows": len(y), "effort": effort}
     for column, pairs in answers.items():
@@ -156,15 +142,18 @@ def _separate(chosen: Any, stream: tuple[Any, Any, Any], effort: str) -> Iterato
 
 
 def _play_made(stream: MadeStream, max_keys: int | None) -> dict[str, float]:
-    model, clock, played = KeyedRegressor(max_keys=max_keys), Clock(), []
-    for keys, X, y in stream.chunks():
-        if model.__dict__.get("corrections_") is None:  # compiles
-            KeyedRegressor().partial_fit(keys, X, y)
-        with clock.running():
-            answers = model.prequential(keys, X, y)
-        played.append((answers, y))
+    model, clock = KeyedRegressor(max_keys=max_keys), Clock()
+
+    def played() -> Iterator[tuple[Any, Any]]:
+        for keys, X, y in stream.chunks():
+            if model.__dict__.get("corrections_") is None:  # compiles
+                KeyedRegressor().partial_fit(keys, X, y)
+            with clock.running():
+                answers = model.prequential(keys, X, y)
+            yield answers, y
+
     return {
-        "error": _error(played),
+        "error": _error(played()),
         "speed": len(stream.keys) / clock.seconds,
         "memory": _most_memory(),
         "bytes": float(model.bytes_per_key_),

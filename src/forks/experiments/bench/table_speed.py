@@ -30,18 +30,11 @@ _GOAL = 15.0  # microseconds
 _ROWS_PER_SECOND = 500_000.0
 
 
-def measure(
-    rows: int | None = None,
-    efforts: tuple[str, ...] = ("fast",),
-    numbers: int = 200_000,
-    repeats: int = 3,
-) -> Iterator[Number]:
+def measure(rows: int | None = None, numbers: int = 200_000, repeats: int = 3) -> Iterator[Number]:
     """Time the steps of a table, if it is at hand, and the reading of numbers."""
     with tempfile.TemporaryDirectory() as folder:
         if datasets.at_hand(_AIR):
-            path = _plain_text(Path(folder), rows)
-            for turn, effort in enumerate(efforts):
-                yield from _steps(path, effort, repeats if turn == 0 else 1, turn == 0)
+            yield from _steps(_plain_text(Path(folder), rows), repeats)
         yield from _reading(Path(folder) / "numbers.csv", numbers, repeats)
 
 
@@ -57,21 +50,18 @@ def _plain_text(folder: Path, rows: int | None) -> Path:
     return path
 
 
-def _steps(path: Path, effort: str, repeats: int, first: bool) -> Iterator[Number]:
+def _steps(path: Path, repeats: int) -> Iterator[Number]:
     best: dict[str, float] = {}
     for _ in range(repeats):
-        n, seconds = from_file(path, _TARGET, OnlineKernelRegressor(effort=effort))
+        n, seconds = from_file(path, _TARGET, OnlineKernelRegressor(effort="fast"))
         for step, spent in seconds.items():
             best[step] = min(best.get(step, spent), spent)
-    settings = {"rows": n, "effort": effort}
-    whole = 1e6 * sum(best.values()) / n
+    settings = {"rows": n, "effort": "fast"}
     for step, spent in best.items():
-        if step != "learning" and not first:
-            continue
-        name = f"{_AIR}: {step}" + (f", {effort}" if step == "learning" else "")
+        name = f"{_AIR}: {step}" + (", fast" if step == "learning" else "")
         yield Number(name, 1e6 * spent / n, "µs a row", settings)
-    goal = _GOAL if effort == "fast" else None
-    yield Number(f"{_AIR}: all, {effort}", whole, "µs a row", settings, at_most=goal)
+    whole = 1e6 * sum(best.values()) / n
+    yield Number(f"{_AIR}: all, fast", whole, "µs a row", settings, at_most=_GOAL)
 
 
 # ---- numbers -------------------------------------------------------------------------------------

@@ -24,10 +24,10 @@ from forks import OnlineKernelClassifier
 from forks.datasets import load, order
 from forks.engine import Vector
 from forks.evaluate.metrics import SIGNS
-from forks.experiments.bench._data import SEED
+from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._timing import Timed, best_times, timed
-from forks.experiments.bench._words import SparseStream, made_words, source_code
+from forks.experiments.bench._words import made_words, source_code
 from forks.experiments.record import needed
 from forks.learners import Wide
 
@@ -76,8 +76,8 @@ def measure(
 
 
 def _streams(
-    first: SparseStream, rows: int, width: int, sets: tuple[str, ...]
-) -> Iterator[tuple[str, SparseStream]]:
+    first: Stream, rows: int, width: int, sets: tuple[str, ...]
+) -> Iterator[tuple[str, Stream]]:
     yield _FIRST, first
     yield "words, TF-IDF", made_words(rows, width, values="tf-idf", interaction=0.0, seed=1)
     yield "words, turned", made_words(rows, width, values="binary", changes=True, seed=2)
@@ -85,12 +85,12 @@ def _streams(
     for name in sets:
         X, y = load(name)
         chosen = order(len(y), SEED)[:rows]
-        yield name, SparseStream(sparse.csr_array(X[chosen]), y[chosen])
+        yield name, Stream(sparse.csr_array(X[chosen]), y[chosen])
 
 
-def _models(peers: bool) -> dict[str, Callable[[SparseStream], Vector]]:
+def _models(peers: bool) -> dict[str, Callable[[Stream], Vector]]:
     """Return what plays a stream and tells which answers were wrong."""
-    models: dict[str, Callable[[SparseStream], Vector]] = {
+    models: dict[str, Callable[[Stream], Vector]] = {
         _OURS: partial(_play_ours, Wide()),
         f"{_OURS}, no landmarks": partial(_play_ours, Wide(landmarks=0)),
     }
@@ -100,12 +100,12 @@ def _models(peers: bool) -> dict[str, Callable[[SparseStream], Vector]]:
     return models
 
 
-def _play_ours(learner: Wide, stream: SparseStream) -> Vector:
+def _play_ours(learner: Wide, stream: Stream) -> Vector:
     model = OnlineKernelClassifier(learner)
     return np.asarray(model.labels_of(model.prequential(*stream)) != stream.y)
 
 
-def _play_vw(options: str, stream: SparseStream) -> Vector:
+def _play_vw(options: str, stream: Stream) -> Vector:
     with needed("Vowpal Wabbit", "vowpalwabbit"):
         from vowpalwabbit import pyvw
     model = pyvw.Workspace(f"--quiet -b 18 {options}")
@@ -123,7 +123,7 @@ def _play_vw(options: str, stream: SparseStream) -> Vector:
     return wrong
 
 
-def _play_linear(model: Any, stream: SparseStream) -> Vector:
+def _play_linear(model: Any, stream: Stream) -> Vector:
     model = clone(model)
     X, y = stream
     model.partial_fit(X[:_BATCH], y[:_BATCH], classes=SIGNS)
@@ -135,7 +135,7 @@ def _play_linear(model: Any, stream: SparseStream) -> Vector:
     return np.asarray((scores >= 0.0) != (y > 0.0))[_BATCH:]
 
 
-def _costs(stream: SparseStream, repeats: int) -> Iterator[Number]:
+def _costs(stream: Stream, repeats: int) -> Iterator[Number]:
     """Measure time and memory of a pass over the first stream, and memory of very wide rows."""
     settings = {"rows": len(stream.y), "features": stream.X.shape[1]}
 

@@ -1,6 +1,7 @@
-"""Rows, labels and task of a data set, or of any file that `forks run` takes."""
+"""What is compared: rows, labels and task of a data set, or of any file that `forks run` takes."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,22 @@ from forks.streams.columns import RawTable, joined
 from forks.streams.tables import InputFile, Told
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    data: str
+    task: str
+    order: str  # "shuffled" or "file"
+    scale: bool
+    budget: int
+    bandwidth: float
+    n_rows: int
+    n_permutations: int
+    seed: int
+    batch: int
 
 
 class Problem(NamedTuple):

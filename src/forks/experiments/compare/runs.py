@@ -8,11 +8,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from forks.experiments.compare.contestants import Contestant, Field
-from forks.experiments.compare.problem import Problem
+from forks.experiments.compare.contestants import Contestant
+from forks.experiments.compare.problem import Comparison, Problem
 from forks.experiments.compare.scaling import scaled_online
 from forks.experiments.report import with_progress
-from forks.kernels import Gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,22 +27,6 @@ class Run:
     state_bytes: int | None = 0
     figures: dict[str, float] = field(default_factory=dict)
     failure: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """What is compared."""
-
-    data: str
-    task: str
-    order: str  # "shuffled" or "file"
-    scale: bool
-    budget: int
-    bandwidth: float
-    n_rows: int
-    n_permutations: int
-    seed: int
-    batch: int
 
 
 def played(
@@ -80,9 +63,7 @@ def _play(plan: Comparison, problem: Problem, contestant: Contestant, permutatio
         order = order_of(plan, problem, permutation)
         X, y = problem.X[order], problem.y[order]
         X = scaled_online(X) if plan.scale else X
-        kernel = Gaussian(plan.bandwidth)
-        field = Field(plan.task, problem.classes, kernel, plan.budget, plan.n_rows)
-        player = contestant.player(field, plan.seed + permutation)
+        player = contestant.player(plan, problem.classes, plan.seed + permutation)
         batch = plan.batch if contestant.batch else len(y)
         for start in range(0, len(y), batch):
             player.play(X[start : start + batch], y[start : start + batch])

@@ -8,8 +8,8 @@ import numpy as np
 from rich.console import Console
 
 from forks.experiments.compare.contestants import Contestant
-from forks.experiments.compare.problem import CLASSIFICATION, REGRESSION
-from forks.experiments.compare.runs import Comparison, Run
+from forks.experiments.compare.problem import CLASSIFICATION, REGRESSION, Comparison
+from forks.experiments.compare.runs import Run
 from forks.experiments.record import grouped
 from forks.experiments.report import Table
 from forks.experiments.reproduce.paper import printed
