@@ -23,9 +23,11 @@ from sklearn.linear_model import Perceptron, SGDClassifier
 from forks import OnlineKernelClassifier
 from forks.datasets import load, order
 from forks.engine import Vector
+from forks.evaluate import is_mistake, player_for
 from forks.evaluate.metrics import SIGNS
 from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._peers import in_batches
 from forks.experiments.bench._timing import Timed, best_times, timed
 from forks.experiments.bench._words import made_words, source_code
 from forks.experiments.record import needed
@@ -124,15 +126,9 @@ def _play_vw(options: str, stream: Stream) -> Vector:
 
 
 def _play_linear(model: Any, stream: Stream) -> Vector:
-    model = clone(model)
-    X, y = stream
-    model.partial_fit(X[:_BATCH], y[:_BATCH], classes=SIGNS)
-    scores = np.empty(len(y))
-    for t in range(_BATCH, len(y), _BATCH):
-        batch = slice(t, t + _BATCH)
-        scores[batch] = model.decision_function(X[batch])
-        model.partial_fit(X[batch], y[batch])
-    return np.asarray((scores >= 0.0) != (y > 0.0))[_BATCH:]
+    player = player_for(type(model).__name__, clone(model), classes=SIGNS)
+    scores = in_batches(player, *stream, batch=_BATCH).result
+    return is_mistake(scores, stream.y)[_BATCH:]
 
 
 def _costs(stream: Stream, repeats: int) -> Iterator[Number]:
