@@ -1,16 +1,17 @@
 """Usual pipelines of River, and Vowpal Wabbit, on the rows of a table."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from forks.engine import Vector
 from forks.evaluate.clock import Clock
 from forks.experiments.bench._tables import Chosen, Taken, pandas_or_missing
-from forks.experiments.record import Missing
+from forks.experiments.record import Missing, needed
 
 FOREST = "River, forest"
 _NARROW = 200  # columns: trees need minutes for a thousand rows with many more
@@ -151,11 +152,20 @@ def vw_options(taken: Taken) -> dict[str, str]:
 
 def play_vw(taken: Taken, options: str) -> PlayedTable:
     """Predict each row, then learn it if it has a label."""
-    from vowpalwabbit import pyvw
-
     classes = np.unique(taken.y) if taken.chosen.classifies else None
     scale = _scale(taken)
-    lines = list(_lines(taken, classes, scale))
+    found, seconds = vw_predictions(list(_lines(taken, classes, scale)), options)
+    if classes is None:
+        return outcome_of(taken, scale[0] + scale[1] * found, seconds)
+    several = "--oaa" in options
+    chosen = found.astype(np.int64) - 1 if several else (found >= 0.0).astype(np.int64)
+    return outcome_of(taken, classes[chosen], seconds)
+
+
+def vw_predictions(lines: Sequence[str], options: str) -> tuple[Vector, float]:
+    """Predict and learn rows in VW's text format; return the predictions, and the seconds."""
+    with needed("Vowpal Wabbit", "vowpalwabbit"):
+        from vowpalwabbit import pyvw
     model = pyvw.Workspace(f"--quiet -b 18 {options}")
     found = np.empty(len(lines))
     several = "--oaa" in options
@@ -173,10 +183,7 @@ def play_vw(taken: Taken, options: str) -> PlayedTable:
                 found[t] = example.get_simplelabel_prediction()
             model.finish_example(example)
     model.finish()
-    if classes is None:
-        return outcome_of(taken, scale[0] + scale[1] * found, clock.seconds)
-    chosen = found.astype(np.int64) - 1 if several else (found >= 0.0).astype(np.int64)
-    return outcome_of(taken, classes[chosen], clock.seconds)
+    return found, clock.seconds
 
 
 def _scale(taken: Taken) -> tuple[float, float]:

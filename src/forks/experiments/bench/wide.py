@@ -28,9 +28,9 @@ from forks.evaluate.metrics import SIGNS
 from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import in_batches
+from forks.experiments.bench._table_peers import vw_predictions
 from forks.experiments.bench._timing import Timed, best_times, timed
 from forks.experiments.bench._words import made_words, source_code
-from forks.experiments.record import needed
 from forks.learners import Wide
 
 _OURS = "Wide"
@@ -108,21 +108,13 @@ def _play_ours(learner: Wide, stream: Stream) -> Vector:
 
 
 def _play_vw(options: str, stream: Stream) -> Vector:
-    with needed("Vowpal Wabbit", "vowpalwabbit"):
-        from vowpalwabbit import pyvw
-    model = pyvw.Workspace(f"--quiet -b 18 {options}")
-    wrong = np.empty(len(stream.y), bool)
-    X = stream.X
+    X, lines = stream.X, []
     for t, label in enumerate(stream.y):
         entries = slice(X.indptr[t], X.indptr[t + 1])
         pairs = zip(X.indices[entries].tolist(), X.data[entries].tolist(), strict=True)
         words = " ".join(f"{feature}:{value:.9g}" for feature, value in pairs)
-        example = model.parse(f"{int(label)} | {words}")
-        model.learn(example)  # whose prediction was made before
-        wrong[t] = (example.get_simplelabel_prediction() >= 0.0) != (label > 0.0)
-        model.finish_example(example)
-    model.finish()
-    return wrong
+        lines.append(f"{int(label)} | {words}")
+    return is_mistake(vw_predictions(lines, options)[0], stream.y)
 
 
 def _play_linear(model: Any, stream: Stream) -> Vector:
