@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forks.streams import StreamError
-from forks.streams.columns import RawTable
+from forks.streams.columns import joined
 from forks.streams.dialects import Dialect
 from forks.streams.tables import Input, InputFile, Told
 
@@ -24,7 +24,7 @@ def read(path, **options):
         chunks = list(file.chunks())
     tables = [chunk.X for chunk in chunks]
     y = np.concatenate([chunk.y for chunk in chunks])
-    return file, RawTable.joined(tables), y
+    return file, joined(tables), y
 
 
 def numeric(file):

@@ -1,7 +1,7 @@
 """The command line, one file a command: options, a call of the room that does the work, a report.
 
-Rooms are imported when a command is called: `forks --help` needs none of them, but for the names
-of experiments.
+Commands import what does their work, and with it the rooms, when they are called: `forks --help`
+needs none of them, but for the names of experiments.
 """
 
 from typing import Annotated

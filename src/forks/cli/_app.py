@@ -8,12 +8,15 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
+Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 _PICTURES = (".pdf", ".png", ".svg")
 _NO_INPUT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # Parameters that errors of the library name, as options.
@@ -128,6 +131,11 @@ def text_option(metavar: str, help: str, *names: str) -> Any:
 def count_option(help: str, *names: str, at_least: int = 1, at_most: int | None = None) -> Any:
     """Return the description of an option with a whole number."""
     return typer.Option(*names, min=at_least, max=at_most, help=help)
+
+
+def tell(note: str) -> None:
+    """Print a note on stderr."""
+    typer.echo(f"Note: {note}", err=True)
 
 
 def part_of(options: Any, kind: type) -> dict[str, Any]:

@@ -1,22 +1,26 @@
 """`forks run --jobs N`: one model from many cores, by fork and merge."""
 
+from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import typer
 
-from forks.cli._inputs import shuffled
-from forks.cli._learning import (
-    begin_of,
-    cell_fault,
-    classes_of,
-    matrix_of,
-    opened,
-    prepared,
-    save_model,
-)
+from forks import distributed
+from forks.cli._files import shuffled
+from forks.cli._learning import begin_of, classes_of, numbers_of, opened, prepared, save_model
+from forks.cli._models import settings_of
 from forks.cli._reading import given
 from forks.cli._report import line, show_figures, show_json
+from forks.evaluate import ClassificationMeasures, RegressionMeasures
+from forks.evaluate.predictions import probabilities_of
+from forks.evaluate.rows import labelled_of, labels_among
+from forks.evaluate.session import WINDOW
+from forks.keyed.base import KeyedEstimator
+from forks.streams import StreamError
+from forks.streams.columns import joined
+from forks.streams.sources import is_url
 
 # What needs one model that learns one row after the other, in one process.
 _OTHERS = (
@@ -31,8 +35,6 @@ _MEANING = (
 
 def run_jobs(options: Any) -> None:
     """Learn files with several processes, and print the figures."""
-    from forks.streams.sources import is_url
-
     said = {name.removeprefix("--") for name in given(options, type(options))}
     if others := [name for name in _OTHERS if name in said]:
         names = ", ".join(f"--{name}" for name in others)
@@ -40,7 +42,7 @@ def run_jobs(options: Any) -> None:
     if any(map(is_url, options.paths)):
         raise ValueError("--jobs needs files that can be read to their end, not a stream")
     model, y, scores, unlabelled = _learned(options)
-    figures = _figures(model, y, scores)
+    figures = _figures(model, y, scores, WINDOW)
     if unlabelled:
         figures["unlabelled"] = unlabelled
     if options.as_json:
@@ -54,17 +56,11 @@ def run_jobs(options: Any) -> None:
     typer.echo(text, err=to_stdout)
     typer.echo(f"{_MEANING}\n", err=to_stdout)
     if not to_stdout:
-        show_figures(figures, _window())
+        show_figures(figures, WINDOW)
 
 
 def _learned(options: Any) -> tuple[Any, Any, Any, int]:
     """Return the model, the labels, the scores, and how many rows have no label."""
-    from forks import distributed
-    from forks.cli._models import settings_of
-    from forks.evaluate.rows import labelled_of, labels_among
-    from forks.keyed.base import KeyedEstimator
-    from forks.streams import StreamError
-
     settings, begin = settings_of(options.settings), begin_of(options)
     if isinstance(begin.model, KeyedEstimator):
         raise ValueError(f"{options.model} has a model for each key, and --jobs learns one for all")
@@ -93,36 +89,17 @@ def _learned(options: Any) -> tuple[Any, Any, Any, int]:
 
 def _rows(file: Any, encoder: Any, chunks: Any) -> tuple[Any, Any]:
     """Return all rows as numbers, and their labels."""
-    import numpy as np
-    from scipy import sparse
-
-    from forks.features.table import CellError
-    from forks.streams.columns import RawTable
-
     parts, labels, read = [], [], 0
     for chunk in chunks:
-        X = chunk.X
-        if encoder is not None:
-            try:
-                X = encoder.learn_transform(X, chunk.y)
-            except CellError as error:
-                raise cell_fault(file, read, error) from None
-        elif isinstance(X, RawTable):
-            X = matrix_of(file, X)
-        parts.append(X)
+        learning = None if encoder is None else partial(encoder.learn_transform, y=chunk.y)
+        parts.append(numbers_of(file, chunk.X, learning, read))
         labels.append(chunk.y)
-        read += X.shape[0]
-    if sparse.issparse(parts[0]):
-        return sparse.vstack(parts, format="csr"), np.concatenate(labels)
-    return np.concatenate(parts), np.concatenate(labels)
+        read += parts[-1].shape[0]
+    return joined(parts), np.concatenate(labels)
 
 
 def _check_classes(file: Any, model: Any, known: Any, y: Any, classes: Any) -> None:
     """Check that labels are among those that are told, or that the model knows."""
-    import numpy as np
-
-    from forks.streams import StreamError
-
     if classes is None and hasattr(model, "classes_"):
         classes = model.classes_
     if classes is None:
@@ -136,20 +113,15 @@ def _check_classes(file: Any, model: Any, known: Any, y: Any, classes: Any) -> N
         )
 
 
-def _figures(model: Any, y: Any, scores: Any) -> dict[str, Any]:
+def _figures(model: Any, y: Any, scores: Any, window: int) -> dict[str, Any]:
     """Return the figures of all rows, in the order of the files."""
-    from forks.evaluate import ClassificationMeasures, RegressionMeasures
-    from forks.evaluate.predictions import probabilities_of
-
-    figures: dict[str, Any] = {"rows": len(y)}
     if not hasattr(model, "classes_"):
-        errors = RegressionMeasures(_window())
+        errors = RegressionMeasures(window)
         errors.update(y, scores)
-        return figures | _finite(errors.figures())
-    measures = ClassificationMeasures(model.classes_, _window())
-    answers = model.labels_of(scores)
+        return {"rows": len(y), **_known(errors)}
+    measures, answers = ClassificationMeasures(model.classes_, window), model.labels_of(scores)
     measures.update(y, answers, scores, probabilities_of(model.learner_, scores))
-    figures |= _finite(measures.figures())
+    figures: dict[str, Any] = {"rows": len(y), **_known(measures)}
     figures["mistakes"] = int((answers != y).sum())
     for name in ("", "recent_"):
         figures[f"{name}mistake_rate"] = 1.0 - figures[f"{name}accuracy"]
@@ -158,11 +130,5 @@ def _figures(model: Any, y: Any, scores: Any) -> dict[str, Any]:
     return figures
 
 
-def _finite(figures: dict[str, float]) -> dict[str, float]:
-    return {name: value for name, value in figures.items() if value == value}
-
-
-def _window() -> int:
-    from forks.evaluate.session import WINDOW
-
-    return WINDOW
+def _known(measures: Any) -> dict[str, float]:
+    return {name: value for name, value in measures.figures().items() if value == value}

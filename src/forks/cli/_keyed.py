@@ -2,6 +2,12 @@
 
 from typing import Any
 
+from forks.features.table.layout import WIDEST
+from forks.keyed import KeyedClassifier, KeyedRegressor
+from forks.keyed.tables import KeyedEncoder, without
+from forks.streams import StreamError
+from forks.streams.columns import RawTable
+
 _SETTINGS = ("rank", "forgetting", "max_keys", "folder")
 
 
@@ -30,10 +36,6 @@ def refuse_keyed(path: Any, model: Any) -> None:
 
 def beside_keys(file: Any, key: str, first: Any) -> Any:
     """Return the first rows of a table without the column of keys."""
-    from forks.keyed.tables import without
-    from forks.streams import StreamError
-    from forks.streams.columns import RawTable
-
     if not isinstance(first.X, RawTable) or key not in first.X:
         names = ", ".join(first.X) if isinstance(first.X, RawTable) else "no names"
         raise StreamError(f"{file.name} has no column {key!r} beside the label; it has {names}")
@@ -42,10 +44,6 @@ def beside_keys(file: Any, key: str, first: Any) -> Any:
 
 def with_keys(file: Any, key: str, encoder: Any) -> Any:
     """Return the encoder of a table with a column of keys, by the one of the other columns."""
-    from forks.features.table.layout import WIDEST
-    from forks.keyed.tables import KeyedEncoder
-    from forks.streams import StreamError
-
     width = len(encoder.get_feature_names_out())
     if width > WIDEST:
         raise StreamError(
@@ -57,8 +55,6 @@ def with_keys(file: Any, key: str, encoder: Any) -> Any:
 
 def make_keyed_model(task: str, settings: dict[str, Any], seed: int, effort: str) -> Any:
     """Make the estimator; an error names the setting that is wrong."""
-    from forks.keyed import KeyedClassifier, KeyedRegressor
-
     for name in settings:
         if name not in _SETTINGS:
             raise ValueError(f"--set: a keyed model has no {name!r}, but {', '.join(_SETTINGS)}")

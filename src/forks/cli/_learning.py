@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import typer
+import numpy as np
 
-from forks.cli._app import part_of
-from forks.cli._inputs import input_of, names_of_features, read_model, shuffled
+from forks.cli._app import part_of, tell
+from forks.cli._files import input_file, input_of, names_of_features, read_model, shuffled
 from forks.cli._keyed import (
     beside_keys,
     check_has_key,
@@ -19,9 +19,21 @@ from forks.cli._keyed import (
     make_keyed_model,
     with_keys,
 )
-from forks.cli._reading import Columns, Following, Opening, given, input_file
+from forks.cli._models import check_labels, guess_task, make_model, settings_of
+from forks.cli._reading import Columns, Following, Opening, given
 from forks.cli._streams import publishing, stream_input
 from forks.cli._understood import show_understood
+from forks.evaluate import learn
+from forks.evaluate.files import save
+from forks.evaluate.rows import labelled_of, labels_among
+from forks.evaluate.session import CHECKPOINT, StreamLabelError
+from forks.features import TableEncoder
+from forks.features.table import CellError
+from forks.features.table.kinds import LEFT_OUT
+from forks.keyed.encoded import encoder_beside, encoder_state
+from forks.streams import StreamError
+from forks.streams.columns import RawTable
+from forks.streams.sources import is_url
 
 _MINUTE = 60.0  # seconds from one checkpoint of an endless stream to the next, at most
 
@@ -42,12 +54,6 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
 
     `keeping` are the options of `forks.evaluate.learn`, `show` is called with every record.
     """
-    from forks.cli._models import settings_of
-    from forks.evaluate import learn
-    from forks.evaluate.session import StreamLabelError
-    from forks.features.table import CellError
-    from forks.streams import StreamError
-
     settings = settings_of(options.settings)
     begin = begin_of(options)
     with ExitStack() as stack:
@@ -57,8 +63,21 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
         if first is None and not begin.place:
             raise StreamError(f"{file.name} has no rows")
         model, encoder = prepared(options, begin, file, first, settings)
-        as_rows = _rows_of(file, encoder)
-        kept = _Kept(options, file)
+        played = 0
+
+        def as_rows(chunk: Any) -> tuple[Any, ...]:
+            X = chunk.X if encoder is not None else numbers_of(file, chunk.X)
+            return (X, _labels_of(file, chunk), *([] if chunk.weights is None else [chunk.weights]))
+
+        def keep(model: Any, encoder: Any, rows: int) -> None:
+            """Save what was learned when the pass ends, in whatever way."""
+            nonlocal played
+            played = rows
+            if options.save is not None:
+                save_model(options.save, model, encoder, file.input)
+                if sys.exc_info()[0] is not None:
+                    tell(f"what was learned from {rows:,} rows is in {options.save}")
+
         state_after = getattr(file, "state_after", None)  # of a stream that can be sought in
         publisher = stack.enter_context(publishing(keeping, file))
         try:
@@ -73,7 +92,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
                 state_after=state_after,
                 seconds=None if state_after is None else _MINUTE,
                 publisher=publisher,
-                on_end=kept,
+                on_end=keep,
                 **keeping,
             )
         except StreamLabelError as error:
@@ -81,14 +100,12 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
             fault = f"{file.where(error.row)}: {error.what}"
             raise StreamError(f"{fault}; {advice}" if advice else fault) from None
         except CellError as error:
-            raise cell_fault(file, kept.rows, error) from None
+            raise cell_fault(file, played, error) from None
     return finished, names_of_features(encoder, file.input, finished.model.n_features_in_)
 
 
 def opened(options: Any, begin: _Begin) -> Any:
     """Return the files or the stream that the options name."""
-    from forks.streams.sources import is_url
-
     if any(map(is_url, options.paths)):
         return stream_input(options, begin.known, begin.place, begin.rows)
     if begin.place:
@@ -100,9 +117,6 @@ def opened(options: Any, begin: _Begin) -> Any:
 
 def begin_of(options: Any) -> _Begin:
     """Return what the run goes on from: a checkpoint, a saved model, or nothing."""
-    from forks.evaluate.session import CHECKPOINT
-    from forks.keyed.encoded import encoder_beside
-
     model = None
     if options.model is not None:
         saved = read_model(options.model)
@@ -128,8 +142,6 @@ def prepared(
     options: Any, begin: _Begin, file: Any, first: Any, settings: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return the model and the encoder, made by the first rows if they are new."""
-    from forks.cli._models import check_labels, guess_task, make_model
-
     if begin.model is None and begin.place is None:
         y = _present(_labels_of(file, first))
         task, why = guess_task(y)
@@ -163,11 +175,6 @@ def _first_encoder(options: Any, file: Any, first: Any, task: str) -> Any:
 
 def new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
     """Return an encoder for a table, having looked at its first rows."""
-    from forks.features import TableEncoder
-    from forks.features.table import CellError
-    from forks.features.table.kinds import LEFT_OUT
-    from forks.streams import StreamError
-
     kinds = {name: kind for name, kind in (file.kinds or {}).items() if name in first.X}
     encoder = TableEncoder(kinds=kinds, hash_bits=hash_bits, task=task)
     try:
@@ -182,62 +189,32 @@ def new_encoder(file: Any, first: Any, task: str, hash_bits: int) -> Any:
 
 def cell_fault(file: Any, before: int, error: Any) -> Exception:
     """Return the error about a cell that cannot be encoded, behind so many rows of the stream."""
-    from forks.streams import StreamError
-
     where = file.where(before + error.row)
     return StreamError(f"{where}, column {error.column!r}: {error.fault}")
 
 
-def _rows_of(file: Any, encoder: Any) -> Any:
-    """Return the function that makes chunks for `learn`."""
-    from forks.streams.columns import RawTable
+def numbers_of(file: Any, rows: Any, encode: Any = None, before: int = 0) -> Any:
+    """Return rows as a model takes them; so many of the file come before them.
 
-    def rows(chunk: Any) -> tuple[Any, ...]:
-        X = chunk.X
-        if encoder is None and isinstance(X, RawTable):
-            X = matrix_of(file, X)
-        return (X, _labels_of(file, chunk), *([] if chunk.weights is None else [chunk.weights]))
-
-    return rows
-
-
-def matrix_of(file: Any, table: Any) -> Any:
-    """Return a table of numbers as a matrix, for models that were made without an encoder."""
-    import numpy as np
-
-    from forks.streams import StreamError
-
-    for name, column in table.items():
+    A table is encoded, or if it has numbers only a matrix, for models without an encoder.
+    """
+    if not isinstance(rows, RawTable):
+        return rows
+    if encode is not None:
+        try:
+            return encode(rows)
+        except CellError as error:
+            raise cell_fault(file, before, error) from None
+    for name, column in rows.items():
         if column.dtype.kind != "f" or np.isnan(column).any():
             raise StreamError(
                 f"{file.name}: column {name!r} has text or gaps, and the model learned numbers"
             )
-    return np.column_stack(list(table.values()))
-
-
-class _Kept:
-    """Saves what was learned when the pass ends, in whatever way."""
-
-    def __init__(self, options: Any, file: Any) -> None:
-        self.options = options
-        self.file = file
-        self.rows = 0  # that were played
-
-    def __call__(self, model: Any, encoder: Any, rows: int) -> None:
-        self.rows = rows
-        path = self.options.save
-        if path is None:
-            return
-        save_model(path, model, encoder, self.file.input)
-        if sys.exc_info()[0] is not None:
-            typer.echo(f"Note: what was learned from {rows:,} rows is in {path}", err=True)
+    return np.column_stack(list(rows.values()))
 
 
 def save_model(path: Path, model: Any, encoder: Any, known: Any) -> None:
     """Write a model, how its files were read, and the encoder; to standard output for "-"."""
-    from forks.evaluate.files import save
-    from forks.keyed.encoded import encoder_state
-
     note, arrays = encoder_state(encoder)
     note = {"input": known.as_json(), **note}
     if str(path) != "-":
@@ -268,8 +245,6 @@ def _described(options: Any) -> dict[str, Any]:
 
 def _labels_of(file: Any, rows: Any) -> Any:
     if rows.y is None:
-        from forks.streams import StreamError
-
         label = file.input.label_name
         raise StreamError(f"{file.name} has no column {label!r}, which has the labels")
     return rows.y
@@ -277,15 +252,11 @@ def _labels_of(file: Any, rows: Any) -> Any:
 
 def _present(y: Any) -> Any:
     """Return the labels that are not missing."""
-    from forks.evaluate.rows import labelled_of, labels_among
-
     return labels_among(y, labelled_of(y))
 
 
 def classes_of(told: str | None, model: Any, y: Any) -> Any:
     """Return the classes that were told; without them any may come."""
-    import numpy as np
-
     if model._task == "regression":
         if told:
             raise ValueError("--classes is for classification")

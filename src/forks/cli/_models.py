@@ -14,11 +14,6 @@ _OFTEN = 3  # times that each of them comes, on average
 _SHOWN = 6  # classes
 
 
-def task_of(y: np.ndarray) -> str:
-    """Guess the task by the labels of the first rows: see `guess_task`."""
-    return guess_task(y)[0]
-
-
 def guess_task(y: np.ndarray) -> tuple[str, str]:
     """Guess the task by the labels of the first rows; return it and the reason.
 

@@ -5,11 +5,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 
-from forks.cli._position import bytes_read
 from forks.cli._report import line
 
 Show = Callable[[dict[str, Any]], None]
@@ -38,7 +38,7 @@ class Pace:
     def text(self) -> str:
         """Return rows per second, and the time left."""
         text = f"{self.rows_per_second:,.0f} rows/s" if self.rows_per_second else ""
-        read = bytes_read(self.path) if self.size else None
+        read = _bytes_read(self.path) if self.size else None
         if not read:
             return text
         share = min(1.0, read / self.size)
@@ -47,6 +47,34 @@ class Pace:
 
     def _seconds(self) -> float:
         return max(time.perf_counter() - self.start, 1e-9)
+
+
+def _bytes_read(path: str) -> int | None:
+    """Return how far this process has read a file, which Linux tells; None if it is not known.
+
+    So readers need not keep count, and it is right for compressed files, too.
+    """
+    try:
+        wanted = os.stat(path)
+        for number in os.listdir("/proc/self/fd"):
+            position = _position(number, wanted)
+            if position is not None:
+                return position
+    except OSError:
+        pass
+    return None
+
+
+def _position(number: str, wanted: os.stat_result) -> int | None:
+    """Return the position of a file descriptor, None if it is of another file."""
+    try:
+        if not os.path.samestat(os.fstat(int(number)), wanted):
+            return None
+        lines = Path(f"/proc/self/fdinfo/{number}").read_text().splitlines()
+    except OSError:  # it has been closed in the meantime
+        return None
+    (line,) = (line for line in lines if line.startswith("pos:"))
+    return int(line.split()[1])
 
 
 def _duration(seconds: float) -> str:

@@ -1,8 +1,6 @@
-"""Options about the files that `forks run` and `forks predict` read, and the files themselves."""
+"""Options about the files that `forks run` and `forks predict` read."""
 
-import glob
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -116,80 +114,3 @@ def given(options: Any, kind: type) -> list[str]:
         if value != default and not (isinstance(value, list) and not value):
             found.append(f"--{field.name.replace('_', '-')}")
     return found
-
-
-def files_of(paths: list[str]) -> list[str]:
-    """Return the files that arguments name: files, all files of a folder, or those of a pattern."""
-    from forks.streams import StreamError
-
-    found: list[str] = []
-    for path in paths:
-        if path == "-" or (Path(path).exists() and not Path(path).is_dir()):
-            found.append(path)
-        elif Path(path).is_dir():
-            inside = sorted(
-                str(p) for p in Path(path).iterdir() if p.is_file() and p.name[0] != "."
-            )
-            if not inside:
-                raise StreamError(f"the folder {path} has no files")
-            found += inside
-        else:
-            matched = sorted(p for p in glob.glob(path, recursive=True) if Path(p).is_file())
-            if not matched:
-                raise FileNotFoundError(f"there is no file {path}")
-            found += matched
-    return found
-
-
-def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
-    """Return the files of a command, to be read like earlier ones if these are `known`.
-
-    `learned` is the number of features of a model.
-    """
-    from forks.streams.hashed import HashedFile, HashedInput
-    from forks.streams.tables import InputFile
-
-    paths = files_of(options.paths)
-    if isinstance(known, HashedInput):
-        if len(paths) > 1:
-            raise ValueError("a model of an earlier version reads one file at a time")
-        return HashedFile(paths[0], known, format=options.format, chunk=options.chunk)
-    return InputFile(
-        paths,
-        known=known,
-        **told_of(options),
-        encoding=_encoding(options.encoding),
-        features=options.features,
-        learned=learned,
-        zero_based=options.zero_based,
-    )
-
-
-def told_of(options: Any) -> dict[str, Any]:
-    """Return what is told of columns and cells, for files and for streams."""
-    from forks.streams.dialects import Dialect
-    from forks.streams.tables import Told
-
-    names = [name for name in Told.__dataclass_fields__ if hasattr(options, name)]
-    told = {name: getattr(options, name) for name in names}
-    if getattr(options, "key", None) is not None:  # keys are text: 007 is not 7
-        told["categorical"] = [*told["categorical"], options.key]
-        told["only"] = [*told["only"], options.key] if told["only"] else []
-    return {
-        "told": Told(**told),
-        "format": options.format,
-        "dialect": Dialect(options.delimiter, options.header, options.decimal),
-        "na": tuple(options.na),
-        "chunk": options.chunk,
-    }
-
-
-def _encoding(name: str | None) -> str | None:
-    import codecs
-
-    if name is not None:
-        try:
-            codecs.lookup(name)
-        except LookupError:
-            raise ValueError(f"--encoding: there is no encoding {name!r}") from None
-    return name

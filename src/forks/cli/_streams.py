@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import typer
-
-from forks.cli._reading import told_of
+from forks.cli._app import tell
+from forks.cli._files import told_of
+from forks.streams.sources import is_url, make_publisher, make_source, position_from_json
+from forks.streams.sources.publishing import Sent
+from forks.streams.sources.stream_input import StreamInput
+from forks.streams.tables import Input
 
 _TOLD = 3  # faults that have a line each
 
@@ -17,10 +20,6 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
 
     `known` is how it was read before, `place` where a checkpoint ends that has learned `rows`.
     """
-    from forks.streams.sources import make_source, position_from_json
-    from forks.streams.sources.stream_input import StreamInput
-    from forks.streams.tables import Input
-
     if len(options.paths) > 1:
         raise ValueError("a stream of a broker is learned alone, without other streams or files")
     if options.shuffle:
@@ -37,7 +36,7 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
         options.paths,
         known=known,
         **told_of(options),
-        source=make_source(options.paths[0], until_end=options.until_end, say=_say),
+        source=make_source(options.paths[0], until_end=options.until_end, say=tell),
         position=None if place is None else position_from_json(place["position"]),
         before=rows,
         made=None if place is None else place["source"],
@@ -49,12 +48,10 @@ def stream_input(options: Any, known: Any, place: dict[str, Any] | None, rows: i
 @contextmanager
 def publishing(keeping: dict[str, Any], file: Any) -> Iterator[Any]:
     """Context of what publishes predictions, if a URL is among the outputs; else of None."""
-    from forks.streams.sources import is_url, make_publisher
-
     if not is_url(keeping["predictions"]):
         yield None
         return
-    publisher = make_publisher(keeping["predictions"], _say)
+    publisher = make_publisher(keeping["predictions"], tell)
     keeping["predictions"] = None
     try:
         publisher.open()
@@ -70,18 +67,12 @@ class _Published:
         self._publisher, self._id_of = publisher, id_of
 
     def send(self, row: int, record: dict[str, Any]) -> None:
-        from forks.streams.sources.publishing import Sent
-
         id = self._id_of(row)
         self._publisher.send(Sent(id, json.dumps({"id": id, **record}).encode()))
 
     def flush(self, patience: float | None = None) -> bool:
         arrived: bool = self._publisher.flush(patience)
         return arrived
-
-
-def _say(line: str) -> None:
-    typer.echo(f"Note: {line}", err=True)
 
 
 class _Skipped:
@@ -93,4 +84,4 @@ class _Skipped:
     def __call__(self, fault: str) -> None:
         self.n += 1
         if self.n <= _TOLD or self.n == 10 ** (len(str(self.n)) - 1):
-            _say(f"{fault}; passed over, {self.n:,} so far")
+            tell(f"{fault}; passed over, {self.n:,} so far")

@@ -4,6 +4,8 @@ from typing import Any
 
 import typer
 
+from forks.cli._app import tell
+
 _WIDTH = 88  # characters of a line
 _NAMES = {
     "number": "numbers",
@@ -19,7 +21,7 @@ _NAMES = {
 def show_understood(file: Any, encoder: Any, task: str, why: str, features: int) -> None:
     """Print files, label, task and kinds of columns on stderr."""
     for note in file.notes:
-        typer.echo(f"Note: {note}", err=True)
+        tell(note)
     label = file.input.label_name
     name = "label" if label is None else f"label {label}"
     typer.echo(f"{name}: {task} ({why}); {features:,} features", err=True)

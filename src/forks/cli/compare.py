@@ -77,7 +77,7 @@ def compare(options: Options) -> None:
 
     Each row is predicted before it is learned, and every row counts.
     """
-    from forks.cli._models import task_of
+    from forks.cli._models import guess_task
     from forks.experiments.compare import run_compare
 
-    run_compare(**vars(options), task_of=task_of)
+    run_compare(**vars(options), task_of=lambda y: guess_task(y)[0])

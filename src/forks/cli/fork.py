@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from forks.cli._app import count_option, folder_option
-from forks.cli._inputs import read_model
-from forks.cli._keyed import refuse_keyed
 from forks.cli._paths import check_folder
 
 
@@ -29,6 +27,8 @@ def fork(options: Options) -> None:
 
     Each of them learns by `forks run DATA --model FORK --save FORK`.
     """
+    from forks.cli._files import read_model
+    from forks.cli._keyed import refuse_keyed
     from forks.estimators.saving import save
 
     check_folder("--folder", options.folder)

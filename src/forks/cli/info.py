@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._inputs import input_of, names_of_features, read_model
 from forks.cli._understood import kinds_lines
 
 _MOST = 10  # features, and events
@@ -31,6 +30,7 @@ def info(options: Options) -> None:
 
 def _described(path: Path) -> dict[str, Any]:
     """Return what a model file holds, as JSON."""
+    from forks.cli._files import input_of, read_model
     from forks.evaluate.predictions import plain
     from forks.evaluate.session import CHECKPOINT
     from forks.files import encode
@@ -84,6 +84,7 @@ def _described(path: Path) -> dict[str, Any]:
 
 def _insight(model: Any, known: Any, encoder: Any) -> dict[str, Any]:
     """Return the relevance of the first ten features, and the last ten events, if there are any."""
+    from forks.cli._files import names_of_features
     from forks.estimators.insight import events_of
 
     contents: dict[str, Any] = {}

@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._inputs import read_model
-from forks.cli._keyed import refuse_keyed
 from forks.cli._paths import check_outputs
 
 
@@ -34,6 +32,8 @@ def merge(options: Options) -> None:
     Columns are read as the first of them reads them. If forks are missing, the result waits for
     them: it can be merged with them later.
     """
+    from forks.cli._files import read_model
+    from forks.cli._keyed import refuse_keyed
     from forks.estimators import merge as merged
     from forks.estimators.saving import save
 
@@ -45,18 +45,14 @@ def merge(options: Options) -> None:
     try:
         model = merged([each.model for each in saved], close=options.close or None)
     except ValueError as error:
-        raise ValueError(_with_names(str(error), options.models)) from None
+        message = str(error)
+        for i, path in enumerate(options.models):
+            message = message.replace(f"models[{i}]", str(path))
+        raise ValueError(message) from None
     save(options.output, model, saved[0].note, saved[0].arrays)
     missing = 0 if model._origin is None else model._origin.n - len(model._origin.parts)
     waits = f"; forks that are missing: {missing:,} (--close goes on without)" if missing else ""
     typer.echo(f"{model.n_rounds_:,} rows{waits}")
-
-
-def _with_names(message: str, paths: list[Path]) -> str:
-    """Return a message with the files that it speaks of."""
-    for i, path in enumerate(paths):
-        message = message.replace(f"models[{i}]", str(path))
-    return message
 
 
 def _check_inputs(paths: list[Path], saved: list[Any]) -> None:

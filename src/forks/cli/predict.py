@@ -8,18 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._app import count_option, file_option
-from forks.cli._inputs import (
-    input_of,
-    interrupts,
-    names_of_features,
-    plain_warnings,
-    read_model,
-)
-from forks.cli._keyed import check_has_key
-from forks.cli._learning import cell_fault, matrix_of
+from forks.cli._app import count_option, file_option, tell
+from forks.cli._inputs import interrupts, plain_warnings
 from forks.cli._paths import check_outputs
-from forks.cli._reading import FILE, Opening, input_file
+from forks.cli._reading import FILE, Opening
 from forks.cli._report import show_json
 
 
@@ -53,11 +45,11 @@ def predict(options: Options) -> None:
     check_outputs(output=options.output)
     with plain_warnings(), interrupts():
         rows, labelled, measures = _predict(options)
+    figures = _figures(measures) if labelled else {}
     if options.as_json:
-        show_json({"rows": rows, "labelled": labelled}, _figures(measures) if labelled else {})
+        show_json({"rows": rows, "labelled": labelled}, figures)
         return
     text = f"{rows:,} rows"
-    figures = _figures(measures) if labelled else {}
     if "accuracy" in figures:
         text += f", {1.0 - figures['accuracy']:.2%} of {labelled:,} labels missed"
     elif figures.get("root_mean_squared_error") is not None:
@@ -74,6 +66,9 @@ def _figures(measures: Any) -> dict[str, Any]:
 
 def _predict(options: Options) -> tuple[int, int, Any]:
     """Write the predictions; return the rows, those with a label, and what was counted of them."""
+    from forks.cli._files import input_file, input_of, names_of_features, read_model
+    from forks.cli._keyed import check_has_key
+    from forks.cli._learning import numbers_of
     from forks.evaluate import ClassificationMeasures, RegressionMeasures
     from forks.files import replacing
     from forks.keyed.encoded import encoder_beside
@@ -97,7 +92,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
     ):
         names = names_of_features(encoder, known, width)
         for chunk in file.chunks():
-            X, y = _rows_of(chunk, rows, file, encoder), chunk.y
+            X, y = numbers_of(file, chunk.X, getattr(encoder, "transform", None), rows), chunk.y
             if X.shape[1] != width:
                 raise StreamError(
                     f"{file.name} has rows of {X.shape[1]} features, but the model of {width}"
@@ -113,7 +108,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
         if rows == 0:
             raise StreamError(f"{file.name} has no rows")
     for note in file.notes:
-        typer.echo(f"Note: {note}", err=True)
+        tell(note)
     return rows, labelled, measures
 
 
@@ -131,21 +126,6 @@ def _count(measures: Any, y: Any, table: Any) -> int:
     return len(answers)
 
 
-def _rows_of(chunk: Any, before: int, file: Any, encoder: Any) -> Any:
-    """Return the rows of a chunk as the model learned them; `before` rows came before them."""
-    from forks.features.table import CellError
-    from forks.streams.columns import RawTable
-
-    if not isinstance(chunk.X, RawTable):
-        return chunk.X
-    if encoder is None:
-        return matrix_of(file, chunk.X)
-    try:
-        return encoder.transform(chunk.X)
-    except CellError as error:
-        raise cell_fault(file, before, error) from None
-
-
 def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) -> Any:
     """Return the predictions of rows."""
     import numpy as np
@@ -153,26 +133,19 @@ def _table(model: Any, X: Any, y: Any, explain: int | None, names: list[str]) ->
     from forks.estimators.explaining import strongest
     from forks.evaluate.predictions import Predictions, probabilities_of
 
-    if hasattr(model, "n_keys_"):
-        return _keyed_table(model, X, y)
+    keyed = hasattr(model, "n_keys_")
+    rows = X if keyed else (X,)
     moved = None
     if explain is not None:
         features, effects = strongest(model.explain(X), explain)
         moved = np.array([*names, ""], object)[features], effects
     if not hasattr(model, "classes_"):
-        return Predictions(model.predict(X), y=y, effects=moved)
-    scores = model.decision_function(X)
-    probabilities = probabilities_of(model.learner_, scores)
-    if probabilities is not None and len(model.classes_) == 1:
-        probabilities = np.ones((len(scores), 1))
-    return Predictions(model.labels_of(scores), scores, probabilities, y, moved)
-
-
-def _keyed_table(model: Any, rows: Any, y: Any) -> Any:
-    """Return the predictions of rows with keys."""
-    from forks.evaluate.predictions import Predictions
-
-    if not hasattr(model, "classes_"):
-        return Predictions(model.predict(*rows), y=y)
+        return Predictions(model.predict(*rows), y=y, effects=moved)
     scores = model.decision_function(*rows)
-    return Predictions(model.labels_of(scores), scores, model.probabilities_of(scores), y)
+    if keyed:
+        probabilities = model.probabilities_of(scores)
+    else:
+        probabilities = probabilities_of(model.learner_, scores)
+        if probabilities is not None and len(model.classes_) == 1:
+            probabilities = np.ones((len(scores), 1))
+    return Predictions(model.labels_of(scores), scores, probabilities, y, moved)

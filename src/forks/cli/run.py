@@ -1,13 +1,14 @@
 """`forks run`."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from forks.cli._app import (
+    Effort,
+    Task,
     check_picture,
     count_option,
     file_option,
@@ -16,8 +17,6 @@ from forks.cli._app import (
     text_option,
 )
 from forks.cli._inputs import interrupts, plain_warnings
-from forks.cli._jobs import run_jobs
-from forks.cli._learning import learn_files
 from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
 from forks.cli._reading import FILE, Columns, Following, Opening, given, starting
@@ -25,8 +24,6 @@ from forks.cli._report import line, show_figures, show_json
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
 _OUTPUTS = ("save", "predictions", "metrics", "plot")
-Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
-Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 
 
 def _learners() -> list[str]:
@@ -141,6 +138,8 @@ def run(options: Options) -> None:
         _check_model(options)
         check_outputs(save=options.save)
         with plain_warnings(), interrupts(None):
+            from forks.cli._jobs import run_jobs
+
             run_jobs(options)
         return
     if options.key is not None and options.learner is not None:
@@ -151,6 +150,8 @@ def run(options: Options) -> None:
     check_outputs(**{name: _path(getattr(options, name)) for name in _OUTPUTS})
     check_folder("--checkpoint", options.checkpoint)
     with plain_warnings(), interrupts(options.checkpoint):
+        from forks.cli._learning import learn_files
+
         if options.plot is not None:
             from forks.experiments.curve import draw  # rather an error now than after an hour
         only = options.paths[0] if len(options.paths) == 1 else "-"

@@ -9,10 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._app import count_option, file_option, folder_option, text_option
+from forks.cli._app import Effort, Task, count_option, file_option, folder_option, tell, text_option
 
-Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
-Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
 Role = StrEnum("Role", ["PREDICT", "LEARN", "ADMIN"])
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
@@ -85,7 +83,10 @@ def serve(options: Options) -> None:
     goes on behind the last one that it has.
     """
     if options.new_token is not None:
-        _show_token(options.new_token)
+        from forks.serve.access import new_token
+
+        token, line = new_token(options.new_token, "somebody")
+        typer.echo(f"token: {token}\nline:  {line}")
         return
     if options.host not in _LOCAL and options.tokens is None and not options.everybody:
         raise ValueError(
@@ -116,13 +117,6 @@ def needs_serve() -> Iterator[None]:
     except ImportError as error:
         needed = f"a service needs {error.name}: pip install 'forks-learn[serve]'"
         raise ImportError(needed) from None
-
-
-def _show_token(role: str) -> None:
-    from forks.serve.access import new_token
-
-    token, line = new_token(role, "somebody")
-    typer.echo(f"token: {token}\nline:  {line}")
 
 
 def _context(options: Options) -> Any:
@@ -171,12 +165,8 @@ def _follow(service: Any, options: Options) -> None:
         if not name and len(service.workers) > 1:
             names = ", ".join(service.workers)
             raise ValueError(f"--from NAME=URL must say which model learns the stream: {names}")
-        source = make_source(url, say=_say)
-        service.follow(name or next(iter(service.workers)), source, options.label, _say)
-
-
-def _say(line: str) -> None:
-    typer.echo(f"Note: {line}", err=True)
+        source = make_source(url, say=tell)
+        service.follow(name or next(iter(service.workers)), source, options.label, tell)
 
 
 def _begin(text: str) -> tuple[str, bytes | None]:

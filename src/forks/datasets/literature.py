@@ -78,68 +78,60 @@ def _read_ads(entry: DataSet, paths: list[Path], chunk: int) -> Iterator[Chunk]:
             yield sparse.csr_array(X), y
 
 
+def _table(name: str, features: int, source: str, **more: Any) -> DataSet:
+    return DataSet(name=name, files=(_file(name),), features=features, source=source, **more)
+
+
 def _regression(name: str, features: int, source: str, **more: Any) -> DataSet:
-    return DataSet(
-        name=name,
-        files=(_file(name),),
-        features=features,
-        source=source,
-        task="regression",
-        read=_numbers("target"),
-        **more,
-    )
+    read = _numbers("target")
+    return _table(name, features, f"{source}, {_SGBR}", task="regression", read=read, **more)
 
 
 LITERATURE = (
-    DataSet(
-        name="nomao",
-        files=(_file("nomao"),),
-        features=118,
-        source="UCI Nomao, as in the StreamingRandomPatches experiments",
+    _table(
+        "nomao",
+        118,
+        "UCI Nomao, as in the StreamingRandomPatches experiments",
         read=_signs("Class", 2.0),
         time_order=True,
     ),
-    DataSet(
-        name="weather",
-        files=(_file("weather"),),
-        features=8,
-        source="NOAA, Bellevue, daily from 1949 to 1999; vlosing/driftDatasets",
+    _table(
+        "weather",
+        8,
+        "NOAA, Bellevue, daily from 1949 to 1999; vlosing/driftDatasets",
         read=_signs("y", 1.0),
         time_order=True,
     ),
-    DataSet(
-        name="interchanging-rbf",
-        files=(_file("interchanging-rbf"),),
-        features=2,
-        source="15 classes that change places 67 times; vlosing/driftDatasets",
+    _table(
+        "interchanging-rbf",
+        2,
+        "15 classes that change places 67 times; vlosing/driftDatasets",
         read=_numbers("y"),
         time_order=True,
     ),
-    DataSet(
-        name="internet-ads",
-        files=(_file("internet-ads"),),
-        features=1_558,
-        source="UCI Internet Advertisements; sorted by class",
+    _table(
+        "internet-ads",
+        1_558,
+        "UCI Internet Advertisements; sorted by class",
         read=_read_ads,
         sparse=True,
     ),
-    _regression("fried", 10, f"Friedman 1991 and Breiman 1996, made up, {_SGBR}"),
-    _regression("elevators", 18, f"control of an F16, LIAAD, {_SGBR}"),
-    _regression("ailerons", 40, f"control of an F16, LIAAD, {_SGBR}"),
+    _regression("fried", 10, "Friedman 1991 and Breiman 1996, made up"),
+    _regression("elevators", 18, "control of an F16, LIAAD"),
+    _regression("ailerons", 40, "control of an F16, LIAAD"),
     _regression(
         "metro-traffic",
         7,
-        f"UCI Metro Interstate Traffic Volume, hourly, categories as codes, {_SGBR}",
+        "UCI Metro Interstate Traffic Volume, hourly, categories as codes",
         licence="CC BY 4.0",
         time_order=True,
     ),
-    DataSet(
-        name="beijing-air",
-        files=(_file("beijing-air"),),
-        features=16,
+    _table(
+        "beijing-air",
+        16,
+        "UCI Beijing Multi-Site Air Quality, the 12 files in the order of time",
         task="either",
         licence="CC BY 4.0",
-        source="UCI Beijing Multi-Site Air Quality, the 12 files in the order of time",
         time_order=True,
     ),
 )

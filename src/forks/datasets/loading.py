@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from forks.datasets.folder import paths
 from forks.datasets.registry import REGISTRY, describe
 from forks.engine import Vector
 from forks.engine.checks import whole
 from forks.streams import Chunk, StreamError, open_labelled
+from forks.streams.columns import joined
 
 
 def load(name: str) -> tuple[Any, Vector]:
@@ -32,14 +32,11 @@ def load(name: str) -> tuple[Any, Vector]:
 
 
 def _joined(name: str, chunks: Iterator[Chunk]) -> tuple[Any, Vector]:
-    rows, labels = [], []
-    for X, y in chunks:
-        rows.append(X)
-        labels.append(y)
-    if not rows:
+    parts = list(chunks)
+    if not parts:
         raise StreamError(f"{name} has no rows")
-    X = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
-    return X, np.concatenate(labels)
+    rows, labels = zip(*parts, strict=True)
+    return joined(rows), np.concatenate(labels)
 
 
 def stream(name: str, chunk: int = 10_000) -> Iterator[Chunk]:

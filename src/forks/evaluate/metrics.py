@@ -10,9 +10,11 @@ import numpy as np
 from forks.engine import Matrix, Vector, entry
 from forks.estimators.labels import Labels
 from forks.evaluate.measures import ClassificationMeasures, RegressionMeasures
+from forks.evaluate.measures.recent import added
 from forks.losses import Loss, check_loss, value
 
 SIGNS = np.array([-1.0, 1.0])  # the targets of a classification loss
+_PREFIX = "measures."
 
 
 def is_mistake(scores: Any, y: Any) -> np.ndarray:
@@ -99,118 +101,67 @@ class Played(NamedTuple):
         return Played(*parts)
 
 
-class ClassTally:
-    """Counts of a classifier; `classes` are sorted, and `loss` is None to leave the losses out."""
+class Tally:
+    """Counts of a model: the figures of its answers, and the sum of its losses.
 
-    def __init__(self, classes: np.ndarray, loss: Loss | None, window: int, delay: int = 0) -> None:
+    `classes` are sorted, None for a regressor; `loss` is None to leave the losses out.
+    """
+
+    def __init__(
+        self, classes: np.ndarray | None, loss: Loss | None, window: int, delay: int = 0
+    ) -> None:
         self.classes = classes
         self.loss = loss
-        self.window = window
-        self.mistakes = 0
-        self.as_published = 0
-        self.recent = np.zeros(0, bool)
         self.total_loss = 0.0
-        self.measures = ClassificationMeasures(classes, window, delay)
+        self.as_published = 0  # mistakes
+        self.measures: Any = RegressionMeasures(window, delay)
+        if classes is not None:
+            self.measures = ClassificationMeasures(classes, window, delay)
 
     def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
         """Count the next rows."""
-        wrong = played.answers != y
-        self.mistakes += int(np.count_nonzero(wrong))
-        self.as_published += int(np.count_nonzero(wrong & played.switched))
-        self.recent = np.concatenate([self.recent, wrong])[-self.window :]
-        scores, probabilities = played.scores, played.probabilities
-        self.measures.update(y, played.answers, scores, probabilities, self.classes)
-        if self.loss is None or played.scores is None:
+        if self.classes is None:
+            scores: Any = played.answers
+            targets = y.astype(np.float64).reshape(-1, 1)
+            self.measures.update(y, scores)
+        else:
+            answers, scores, switched, probabilities = played
+            self.as_published += int(np.count_nonzero((answers != y) & switched))
+            self.measures.update(y, answers, scores, probabilities, self.classes)
+            positive = self.classes[1:] if len(self.classes) == 2 else self.classes
+            targets = np.where(y[:, None] == positive, 1.0, -1.0)  # the model has checked them
+        if self.loss is None or scores is None:
             self.total_loss = math.nan
             return
-        positive = self.classes[1:] if len(self.classes) == 2 else self.classes
-        targets = np.where(y[:, None] == positive, 1.0, -1.0)  # the model has checked the labels
-        losses = row_losses(self.loss, played.scores.reshape(targets.shape), targets)
-        self.total_loss = _sum(self.total_loss, losses, weights)
+        losses = row_losses(self.loss, scores.reshape(targets.shape), targets)
+        self.total_loss = added(self.total_loss, losses if weights is None else losses * weights)
 
-    def figures(self, rounds: int) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Return the figures of a checkpoint."""
-        del rounds
-        return {
-            "mistakes": self.mistakes,
-            "mistakes_as_published": self.as_published,
-            "recent_mistake_rate": float(np.mean(self.recent)) if len(self.recent) else math.nan,
-            "loss": self.total_loss,
-            "figures": self.measures.figures(),
-        }
+        figures = {"loss": self.total_loss, "figures": self.measures.figures()}
+        if self.classes is None:
+            squared, absolute, *_ = (
+                total / max(1, self.measures.rows) for total in self.measures.sums
+            )
+            return {**figures, "absolute_error": absolute, "squared_error": squared}
+        mistakes, recent = self.measures.answers.mistakes()
+        published = {"mistakes_as_published": self.as_published}
+        return {**figures, **published, "mistakes": mistakes, "recent_mistake_rate": recent}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return everything counted so far, for `restore`."""
-        counts = np.array([self.mistakes, self.as_published], np.int64)
-        recent = self.recent.astype(np.uint8)
-        sums = np.array([self.total_loss])
-        return {"counts": counts, "recent": recent, "sums": sums, **_named(self.measures)}
+        measures = {_PREFIX + name: array for name, array in self.measures.arrays().items()}
+        counts = np.array([self.as_published], np.int64)
+        return {"counts": counts, "sums": np.array([self.total_loss]), **measures}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on counting from what `arrays` returned."""
-        self.mistakes, self.as_published = arrays["counts"].tolist()
-        self.recent = arrays["recent"].astype(bool)
-        (self.total_loss,) = arrays["sums"].tolist()
-        _restore(self.measures, arrays)
-
-
-class ErrorTally:
-    """Sums of a regressor; without a loss, those of the errors only."""
-
-    def __init__(self, loss: Loss | None, window: int = 1000, delay: int = 0) -> None:
-        self.loss = loss
-        self.absolute = 0.0
-        self.squared = 0.0
-        self.total_loss = 0.0
-        self.measures = RegressionMeasures(window, delay)
-
-    def add(self, y: np.ndarray, weights: np.ndarray | None, played: Played) -> None:
-        """Add the next rows."""
-        y = y.astype(np.float64)
-        errors = played.answers - y
-        self.absolute = _sum(self.absolute, np.abs(errors), None)
-        self.squared = _sum(self.squared, errors**2, None)
-        self.measures.update(y, played.answers)
-        if self.loss is None:
-            self.total_loss = math.nan
-            return
-        losses = row_losses(self.loss, played.answers.reshape(-1, 1), y.reshape(-1, 1))
-        self.total_loss = _sum(self.total_loss, losses, weights)
-
-    def figures(self, rounds: int) -> dict[str, Any]:
-        """Return the figures of a checkpoint."""
-        return {
-            "loss": self.total_loss,
-            "absolute_error": self.absolute / rounds,
-            "squared_error": self.squared / rounds,
-            "figures": self.measures.figures(),
-        }
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return everything added up so far, for `restore`."""
-        sums = np.array([self.total_loss, self.absolute, self.squared])
-        return {"sums": sums, **_named(self.measures)}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `arrays` returned."""
-        self.total_loss, self.absolute, self.squared = arrays["sums"].tolist()
-        _restore(self.measures, arrays)
-
-
-Tally = ClassTally | ErrorTally
-_PREFIX = "measures."
-
-
-def _named(measures: ClassificationMeasures | RegressionMeasures) -> dict[str, np.ndarray]:
-    return {_PREFIX + name: array for name, array in measures.arrays().items()}
-
-
-def _restore(
-    measures: ClassificationMeasures | RegressionMeasures, arrays: dict[str, np.ndarray]
-) -> None:
-    """Take measures back to what `_named` returned."""
-    own = {k.removeprefix(_PREFIX): v for k, v in arrays.items() if k.startswith(_PREFIX)}
-    measures.restore(own)
+        self.total_loss = float(
+            arrays["sums"][0]
+        )  # earlier versions kept more, which measures have
+        self.as_published = 0 if self.classes is None else int(arrays["counts"][-1])
+        own = {k.removeprefix(_PREFIX): v for k, v in arrays.items() if k.startswith(_PREFIX)}
+        self.measures.restore(own)
 
 
 def row_losses(loss: Loss, scores: Matrix, targets: Matrix) -> Vector:
@@ -227,10 +178,3 @@ def _add_losses(loss, scores, targets, losses):
     for t in range(scores.shape[0]):
         for o in range(scores.shape[1]):
             losses[t] += value(loss, scores[t, o], targets[t, o])
-
-
-def _sum(total: float, numbers: Vector, weights: np.ndarray | None) -> float:
-    """Add numbers one after the other, so that no bit depends on how the stream is cut."""
-    if weights is not None:
-        numbers = numbers * weights
-    return float(np.cumsum(np.concatenate([[total], numbers]))[-1])

@@ -6,7 +6,7 @@ import numpy as np
 
 from forks.estimators.labels import Labels
 from forks.evaluate.clock import Clock
-from forks.evaluate.metrics import Checkpoint, ClassTally, ErrorTally, Played, Tally
+from forks.evaluate.metrics import Checkpoint, Played, Tally
 from forks.evaluate.rows import Rows, labelled_of, labels_among
 from forks.losses import Loss, SquaredError
 
@@ -48,8 +48,10 @@ class Player:
     def prepare(self, rows: Rows) -> None:
         """Look at the first chunk: settle the classes, and begin to count."""
         self.prepared = True
+        if rows.weights is not None and not self._takes_weights():
+            raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
         if not self.classifies:
-            self.tally = ErrorTally(self._loss() or SquaredError(), self.window, self.delay)
+            self.tally = Tally(None, self._loss() or SquaredError(), self.window, self.delay)
             return
         known, given = getattr(self.model, "classes_", None), self.classes
         if known is None:
@@ -63,7 +65,7 @@ class Player:
                     f"classes must be those that {self.name} knows, {self.classes.tolist()}, "
                     f"got {given.tolist()}"
                 )
-        self.tally = ClassTally(self.classes, self._loss(), self.window, self.delay)
+        self.tally = Tally(self.classes, self._loss(), self.window, self.delay)
 
     def warm_up(self, rows: Rows) -> None:
         """Compile what rows like these need, off the clock."""
@@ -118,7 +120,7 @@ class Player:
             model=self.name,
             rounds=self.rounds,
             unlabelled=self.unlabelled,
-            **self.tally.figures(max(1, self.rounds - self.unlabelled)),
+            **self.tally.figures(),
             seconds=self.clock.seconds,
             compile_seconds=self.compile_seconds,
             rounds_per_second=self.rounds / max(self.clock.seconds, 1e-9),
@@ -138,6 +140,9 @@ class Player:
         """Return the probability of each class for the rows just played; None if there is none."""
         del scores
         return None
+
+    def _takes_weights(self) -> bool:
+        return True
 
     def _loss(self) -> Loss | None:
         raise NotImplementedError

@@ -124,7 +124,7 @@ class EstimatorPlayer(Player):
             if self.has_told:
                 self.model.expect_others()
                 self.has_told = False
-            self.classes = self.tally.classes = self.model.classes_  # type: ignore[union-attr]
+            self.classes = self.tally.classes = self.model.classes_
 
     def _play_late(self, rows: Rows) -> tuple[Any, Any, np.ndarray]:
         """Score each row, then learn the one that came `delay` rows before."""
@@ -286,13 +286,8 @@ class PartialFitPlayer(Player):
         self.waiting = Queue()
         self._shares: np.ndarray | None = None  # probabilities of the rows just predicted
 
-    def prepare(self, rows: Rows) -> None:
-        """Check that weights can be learned, as well."""
-        super().prepare(rows)
-        if rows.weights is None:
-            return
-        if "sample_weight" not in inspect.signature(self.model.partial_fit).parameters:
-            raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
+    def _takes_weights(self) -> bool:
+        return "sample_weight" in inspect.signature(self.model.partial_fit).parameters
 
     def _loss(self) -> Loss | None:
         if self.classifies:
@@ -355,11 +350,8 @@ class RiverPlayer(Player):
         self._shares: list[Any] = []  # probabilities of the rows just predicted
         self.waiting: deque[tuple[dict[Any, Any], Any]] = deque()  # their labels have not come
 
-    def prepare(self, rows: Rows) -> None:
-        """Check that there are no weights, as well."""
-        super().prepare(rows)
-        if rows.weights is not None:
-            raise ValueError(f"the stream has weights, but {self.name} cannot learn with weights")
+    def _takes_weights(self) -> bool:
+        return False
 
     def _loss(self) -> Loss | None:
         return None if self.classifies else SquaredError()

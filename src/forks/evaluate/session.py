@@ -27,7 +27,8 @@ from forks.evaluate._interrupts import uninterrupted
 from forks.evaluate._outputs import Output, Publisher
 from forks.evaluate._relevance import by_feature, most_relevant
 from forks.evaluate.files import read, save
-from forks.evaluate.metrics import ClassTally, Played
+from forks.evaluate.measures import ClassificationMeasures
+from forks.evaluate.metrics import Played
 from forks.evaluate.players import player_for
 from forks.evaluate.predictions import Predictions, plain
 from forks.evaluate.rows import Rows, labelled_of, labels_among, rows_of
@@ -51,13 +52,8 @@ class StreamLabelError(UnknownLabelError):
         classes = ", ".join(map(plain, self.classes))
         return f"the label {plain(self.label)} is not among the classes {classes}"
 
-    @property
-    def fault(self) -> str:
-        """What is wrong, without advice."""
-        return f"row {self.row + 1}: {self.what}"
-
     def __str__(self) -> str:
-        return f"{self.fault}; give all classes beforehand"
+        return f"row {self.row + 1}: {self.what}; give all classes beforehand"
 
 
 @dataclass(frozen=True)
@@ -346,31 +342,25 @@ class _Session:
         except UnknownLabelError as error:
             raise StreamLabelError(before + error.row, error.label, error.classes) from None
         self._trace(rows.y, played)
-        if self.predictions.path is not None:
-            self._write(before, played, rows.y)
-        if self.publisher is not None:
-            records = self._table(played, rows.y).records(before, self._classes)
-            for i, record in enumerate(records):
-                self.publisher.send(before + i, record)
+        self._tell(before, played, rows.y)
         if player.rounds % self.every == 0:
             self._record()
-
-    @property
-    def _classes(self) -> Any:
-        return self.player.classes if self.player.classifies else None
-
-    def _table(self, played: Played, y: np.ndarray) -> Predictions:
-        if not self.player.classifies:
-            return Predictions(played.answers, y=y)
-        return Predictions(played.answers, played.scores, played.probabilities, y)
 
     def _deliver(self, patience: float | None = None) -> bool:
         """Return whether all predictions have arrived where they are published, if they are."""
         return self.publisher is None or self.publisher.flush(patience)
 
-    def _write(self, before: int, played: Played, y: np.ndarray) -> None:
-        """Write predictions; `before` is the number of rows that come before."""
-        classes, table = self._classes, self._table(played, y)
+    def _tell(self, before: int, played: Played, y: np.ndarray) -> None:
+        """Publish and write predictions; `before` is the number of rows that come before."""
+        classes, table = None, Predictions(played.answers, y=y)
+        if self.player.classifies:
+            classes = self.player.classes
+            table = table._replace(scores=played.scores, probabilities=played.probabilities)
+        if self.publisher is not None:
+            for i, record in enumerate(table.records(before, classes)):
+                self.publisher.send(before + i, record)
+        if self.predictions.path is None:
+            return
         if self.columns is None:
             self.columns = [] if classes is None else [plain(label) for label in classes]
             self.predictions.write(table.heading(classes))
@@ -390,7 +380,7 @@ class _Session:
 
     def figures(self) -> dict[str, Any]:
         """Return the record of now."""
-        at, tally = self.player.checkpoint(), self.player.tally
+        at = self.player.checkpoint()
         names = ("mistakes", "mistake_rate", "recent_mistake_rate")
         rates = {name: getattr(at, name) for name in names}
         if not self.player.classifies:
@@ -403,7 +393,7 @@ class _Session:
             figures["unlabelled"] = at.unlabelled
         figures |= {name: value for name, value in at.figures.items() if name not in figures}
         figures = {name: _or_none(value) for name, value in figures.items()}
-        return figures | (_tables(tally) if isinstance(tally, ClassTally) else {})
+        return figures | (_tables(self.player.tally.measures) if self.player.classifies else {})
 
     def _record(self) -> None:
         figures = self.figures()
@@ -424,9 +414,8 @@ class _Session:
         return Finished(model, rows, self.figures(), curve, records, relevance)
 
 
-def _tables(tally: ClassTally) -> dict[str, Any]:
+def _tables(measures: ClassificationMeasures) -> dict[str, Any]:
     """Return classes and confusion matrices, if there are not many classes."""
-    measures = tally.measures
     if len(measures.classes) > _MOST_CLASSES:
         return {}
     return {

@@ -43,7 +43,8 @@ def simulate(
     for low, high in shares(first, rows - first, None):
         rounds += 1
         each = max(0.0, (high - low) * (rows - first) - spare) / partitions
-        packed, clock = _packed(costs, clock, partitions)
+        packed = [clock + costs.fork + (k + 1) * costs.pack for k in range(partitions)]
+        clock = packed[-1]
         ends = _worked(costs, packed, workers, each)
         for end in sorted(ends):
             clock = max(clock, end) + costs.unpack
@@ -51,14 +52,6 @@ def simulate(
         clock += after
         busy += costs.fork + partitions * (costs.pack + costs.unpack) + after
     return Simulated(clock, busy, rounds)
-
-
-def _packed(costs: Costs, clock: float, partitions: int) -> tuple[list[float], float]:
-    """Return when each task is packed, and when the coordinator is free again."""
-    begun = clock + costs.fork
-    return [
-        begun + (k + 1) * costs.pack for k in range(partitions)
-    ], begun + partitions * costs.pack
 
 
 def _worked(costs: Costs, packed: list[float], workers: int, rows: float) -> list[float]:

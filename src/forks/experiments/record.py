@@ -10,7 +10,8 @@ import json
 import lzma
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,15 @@ _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 class Missing(Exception):
     """Something that a run needs is not at hand; the message says what."""
+
+
+@contextmanager
+def needed(package: str, install: str) -> Iterator[None]:
+    """Context of an import, which a missing package makes `Missing`, with how to install it."""
+    try:
+        yield
+    except ImportError as error:
+        raise Missing(f"{package} is not installed: pip install {install}") from error
 
 
 def key_of(asked: Mapping[str, Any]) -> str:

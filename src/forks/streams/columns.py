@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from forks.streams.files import written_number
 from forks.streams.formats import Categories
@@ -107,11 +108,13 @@ class RawTable(Mapping[str, np.ndarray]):
         """Return some rows in some order."""
         return RawTable({k: v[order] for k, v in self._columns.items()}, len(order))
 
-    @staticmethod
-    def joined(parts: list["RawTable"]) -> "RawTable":
-        """Return the rows of several tables, which have the columns of the first."""
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return rows of several chunks as one: arrays, CSR, or tables with the first one's columns."""
+    if isinstance(parts[0], RawTable):
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return RawTable(columns, sum(part.shape[0] for part in parts))
+    return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _text(value: Any, words: Words) -> str | None:

@@ -2,8 +2,8 @@
 
 `classification` and `regression` put the parts together: `answers` (counts, and the rates that
 `rates` makes of them), `repeats` (the last label), `probabilities` (log loss, Brier score), `ranks`
-(AUC) and `errors`. A part is updated with the next rows; its `arrays` are all it knows, and
-`restore` goes on from them.
+(AUC). A part is updated with the next rows; its `arrays` are all it knows, and `restore` goes on
+from them.
 """
 
 from forks.evaluate.measures.classification import ClassificationMeasures

@@ -1,5 +1,7 @@
 """How answers and labels fall together: counts of classes, and the confusion matrix."""
 
+import math
+
 import numpy as np
 
 from forks.evaluate.measures.rates import RATES
@@ -35,8 +37,7 @@ class Answers:
             self.counts += [np.diagonal(table, 1), table.sum(axis=1), table[:, 1:].sum(axis=0)]
         else:
             self.counts += _counts(labels, answers, n_classes)
-        tail = slice(max(0, len(labels) - self.recent.size), None)
-        self.recent.update(np.column_stack([labels[tail], answers[tail]]))
+        self.recent.update_columns(labels, answers)
 
     def grow(self, places: np.ndarray, n_classes: int) -> None:
         """Make room for classes; `places` are the new codes of the old ones."""
@@ -56,6 +57,12 @@ class Answers:
         recent = _counts(labels, answers, self.counts.shape[1])
         figures = {rate.__name__: rate(*self.counts) for rate in RATES}
         return figures | {f"recent_{rate.__name__}": rate(*recent) for rate in RATES}
+
+    def mistakes(self) -> tuple[int, float]:
+        """Return the number of mistakes, and their share in the last rows, nan without any."""
+        labels, answers = self.recent.values.T
+        recent = float(np.mean(labels != answers)) if len(labels) else math.nan
+        return int(self.counts[1].sum() - self.counts[0].sum()), recent
 
     def recent_matrix(self) -> np.ndarray:
         """Return the confusion matrix of the last rows, of the same shape as that of all."""

@@ -1,5 +1,6 @@
 """All figures of a classifier, over a stream and over its last rows."""
 
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,10 @@ class ClassificationMeasures:
     def _settle(self) -> None:
         """Count the rows that were put off."""
         waiting, self._waiting, self._n_waiting = self._waiting, [], 0
-        for group in _alike(waiting):
-            y, answers, scores, probabilities = (
-                _joined(parts) for parts in [*zip(*group, strict=True)][:4]
-            )
-            self._count(y, answers, scores, probabilities, group[0][4])
+        for _, alike in groupby(waiting, key=_form):
+            *parts, columns = zip(*alike, strict=True)
+            y, answers, scores, probabilities = map(_joined, parts)
+            self._count(y, answers, scores, probabilities, columns[0])
 
     def _count(
         self, y: np.ndarray, answers: np.ndarray, scores: Any, probabilities: Any, columns: Any
@@ -98,7 +98,8 @@ class ClassificationMeasures:
         self.answers.update(labels, self._codes(answers))
         self.repeats.update(labels)
         if probabilities is not None:
-            known = _of_columns(np.asarray(probabilities), len(columns))
+            alone = len(columns) == 1  # the only class of a stream so far is certain
+            known = np.ones((len(y), 1)) if alone else np.asarray(probabilities)
             known = self._spread(known, places, 0.0)
             self.probabilities.update(labels, known)
             self._rank(labels, known, True)
@@ -184,29 +185,14 @@ class ClassificationMeasures:
             part.restore(arrays)
 
 
-def _of_columns(probabilities: np.ndarray, n_columns: int) -> np.ndarray:
-    """Return probabilities, a column each; the only class of a stream so far is certain."""
-    return np.ones((len(probabilities), 1)) if n_columns == 1 else probabilities
-
-
 def _scores_of_columns(scores: Any, n_columns: int) -> np.ndarray:
     """Return scores, a column each: two classes, and the only one so far, share one."""
     scores = np.asarray(scores, np.float64)
     return np.column_stack([-scores, scores])[:, :n_columns] if scores.ndim == 1 else scores
 
 
-def _alike(waiting: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
-    """Return neighbours in groups that have the same columns."""
-    groups: list[list[tuple[Any, ...]]] = []
-    for rows in waiting:
-        if groups and _form(groups[-1][0]) == _form(rows):
-            groups[-1].append(rows)
-        else:
-            groups.append([rows])
-    return groups
-
-
 def _form(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what rows that are counted together have in common."""
     y, answers, scores, probabilities, columns = rows
     kinds = (y.dtype.kind, answers.dtype.kind, np.ndim(scores), probabilities is None)
     return (*kinds, scores is None, len(columns))

@@ -31,8 +31,7 @@ class Probabilities:
             errors = squares - of_label**2 + (1.0 - of_label) ** 2
         self.rows += len(labels)
         self.sums = [added(self.sums[0], losses), added(self.sums[1], errors)]
-        tail = slice(max(0, len(labels) - self.recent.size), None)
-        self.recent.update(np.column_stack([losses[tail], errors[tail]]))
+        self.recent.update_columns(losses, errors)
 
     def figures(self, n_classes: int) -> dict[str, float]:
         """Return the means over all rows, and over the last ones; nan without probabilities."""

@@ -121,10 +121,8 @@ def _auc_of_histogram(others: np.ndarray, positive: np.ndarray) -> tuple[float, 
     """Return AUC with rows of one bin as ties, and how far it may be off."""
     pairs = float(others.sum()) * float(positive.sum())
     below = np.cumsum(others) - others
-    ties = float(positive.astype(float) @ others)
-    return divided(float(positive.astype(float) @ below) + ties / 2.0, pairs), divided(
-        ties / 2.0, pairs
-    )
+    half = float(positive.astype(float) @ others) / 2.0  # of the ties
+    return divided(float(positive.astype(float) @ below) + half, pairs), divided(half, pairs)
 
 
 def _mean(values: list[float]) -> float:

@@ -31,6 +31,11 @@ class Recent:
             kept = self.values[max(0, len(self.values) + len(values) - self.size) :]
             self.values = np.concatenate([kept, values]).astype(self.values.dtype, copy=False)
 
+    def update_columns(self, *columns: np.ndarray) -> None:
+        """Take in rows of several values each, of which those that would be left are not joined."""
+        tail = slice(max(0, len(columns[0]) - self.size), None)
+        self.update(np.column_stack([column[tail] for column in columns]))
+
     def mean(self) -> float:
         """Return the mean of the values, nan if there are none."""
         return float(np.mean(self.values)) if len(self.values) else math.nan

@@ -11,7 +11,7 @@ from forks import oracles
 from forks.datasets import load, order
 from forks.engine import Engine, Learner, Matrix, Vector
 from forks.engine.random import choose
-from forks.evaluate import player_for
+from forks.evaluate import is_mistake, player_for
 from forks.evaluate.metrics import SIGNS
 from forks.experiments.bench._timing import Timed
 from forks.experiments.record import Missing, resident_bytes
@@ -26,9 +26,9 @@ SEED = 0
 
 
 class Stream(NamedTuple):
-    """Rows and labels, -1 or +1."""
+    """Rows, dense or CSR, and labels, -1 or +1."""
 
-    X: Matrix
+    X: Any
     y: Vector
 
     def first(self, n: int) -> "Stream":
@@ -92,6 +92,18 @@ def a_pass(model: Any, stream: Stream) -> Timed:
     player = player_for(type(model).__name__, model, classes=SIGNS)
     scores = player.play(*stream).scores
     return Timed(player.clock.seconds, scores)
+
+
+def mistakes(scores: Any, stream: Stream) -> float:
+    """Return the share of wrong scores in %, of the first rows of a stream."""
+    return 100.0 * float(np.mean(is_mistake(scores, stream.y[: len(scores)])))
+
+
+def made_up(n: int) -> Stream:
+    """Make rows with a number each, which depends on three features and on noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 8))
+    return Stream(X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n))
 
 
 def resident_megabytes() -> float:

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import SGDClassifier
 
-from forks.engine import Matrix, Vector
+from forks.engine import Vector
 from forks.evaluate.metrics import SIGNS
+from forks.evaluate.player import Player
 from forks.evaluate.players import PartialFitPlayer
 from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._timing import Timed
@@ -26,11 +27,11 @@ class FeaturePlayer(PartialFitPlayer):
         return super()._play(rows._replace(X=self.features.transform(rows.X)))
 
 
-def in_batches(player: FeaturePlayer, X: Matrix, y: Vector) -> Timed:
+def in_batches(player: Player, X: Any, y: Vector, batch: int = BATCH) -> Timed:
     """Predict and learn a batch at a time; the result are scores or answers, 0 in the first."""
     results: list[Any] = []
-    for t in range(0, len(y), BATCH):
-        played = player.play(X[t : t + BATCH], y[t : t + BATCH])
+    for t in range(0, len(y), batch):
+        played = player.play(X[t : t + batch], y[t : t + batch])
         results.append(played.scores if player.classifies else played.answers)
     return Timed(player.clock.seconds, np.concatenate(results))
 

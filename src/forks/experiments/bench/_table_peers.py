@@ -1,15 +1,17 @@
 """Usual pipelines of River, and Vowpal Wabbit, on the rows of a table."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from forks.engine import Vector
 from forks.evaluate.clock import Clock
-from forks.experiments.bench._tables import Taken, pandas_or_missing
-from forks.experiments.record import Missing
+from forks.experiments.bench._tables import Chosen, Taken, pandas_or_missing
+from forks.experiments.record import Missing, needed
 
 FOREST = "River, forest"
 _NARROW = 200  # columns: trees need minutes for a thousand rows with many more
@@ -46,17 +48,54 @@ def check_peers() -> None:
 
 def river_models(taken: Taken) -> dict[str, Callable[[], Any]]:
     """Return what makes the pipelines, by name."""
-    linear = {
-        "River, linear": lambda: _scaled(taken) | _linear(taken.chosen.classifies),
-        "River, PA": lambda: _scaled(taken) | _passive(taken.chosen.classifies),
-    }
-    if taken.frame.shape[1] > _NARROW:
-        return linear
-    return {
-        **linear,
-        "River, tree": lambda: _scaled(taken) | _tree(taken.chosen.classifies),
-        FOREST: lambda: _scaled(taken) | _forest(taken.chosen.classifies),
-    }
+    from river import forest, linear_model, multiclass, preprocessing, tree
+
+    models: dict[str, Callable[[], Any]]
+    if taken.chosen.classifies:
+        several = multiclass.OneVsRestClassifier
+        models = {
+            "River, linear": lambda: several(linear_model.LogisticRegression()),
+            "River, PA": lambda: several(linear_model.PAClassifier(C=0.01, mode=1)),
+            "River, tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=0),
+            FOREST: lambda: forest.ARFClassifier(seed=0),
+        }
+    else:
+        scaled, passive = preprocessing.TargetStandardScaler, linear_model.PARegressor
+        models = {
+            # without clipped gradients it diverges on some
+            "River, linear": lambda: linear_model.LinearRegression(clip_gradient=10.0),
+            "River, PA": lambda: scaled(passive(C=0.01, mode=1)),
+            "River, tree": lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=0),
+            FOREST: lambda: forest.ARFRegressor(seed=0),
+        }
+    names = list(models)[:2] if taken.frame.shape[1] > _NARROW else list(models)
+    return {name: partial(_pipeline, taken, models[name]) for name in names}
+
+
+def _pipeline(taken: Taken, model: Callable[[], Any]) -> Any:
+    """Return a model behind what makes its rows: trees for numbers cannot take words either.
+
+    In a regression, the means of the label for each value stand for categories of many values.
+    """
+    from river import compose, feature_extraction, preprocessing, stats
+
+    chosen = taken.chosen
+    union: Any = compose.Select(*taken.numbers)
+    gaps = [name for name in taken.numbers if taken.frame[name].isna().any()]
+    if gaps:
+        union = union | preprocessing.StatImputer(*((name, stats.Mean()) for name in gaps))
+    words = [*chosen.few, *_parts_of_times(chosen)]
+    if chosen.classifies:
+        words += chosen.many
+    else:
+        first = float(np.nanmean(taken.y[:_FIRST]))
+        for name in chosen.many:
+            mean = stats.BayesianMean(first, 10)
+            union = union + feature_extraction.TargetAgg(by=name, how=mean)
+    union = union | preprocessing.StandardScaler()
+    if words:
+        union = union + (compose.Select(*words) | preprocessing.OneHotEncoder())
+    return union | model()
 
 
 def play_river(taken: Taken, pipeline: Any) -> PlayedTable:
@@ -77,94 +116,26 @@ def play_river(taken: Taken, pipeline: Any) -> PlayedTable:
 
 def _dicts(taken: Taken) -> Iterator[dict[str, Any]]:
     """Return rows: None for missing numbers, a word for missing categories; times in parts."""
-    pandas, chosen, frame = pandas_or_missing(), taken.chosen, taken.frame
+    chosen, frame = taken.chosen, taken.frame
     columns: dict[str, list[Any]] = {}
     for name in taken.numbers:
         cells = frame[name].to_numpy(np.float64).tolist()
         columns[name] = [None if cell != cell else cell for cell in cells]
-    for name in (*chosen.few, *chosen.many):
+    for name in chosen.few:
         columns[name] = frame[name].astype(str).tolist()
-    if chosen.time is not None:
-        times = pandas.to_datetime(frame[chosen.time]).dt
-        for part in ("hour", "day_of_week", "month"):
-            columns[f"{chosen.time} {part}"] = [f"{value}" for value in getattr(times, part)]
-    names = list(columns)
+    for name, part in _parts_of_times(chosen).items():
+        times = pandas_or_missing().to_datetime(frame[chosen.time]).dt
+        columns[name] = [f"{value}" for value in getattr(times, part)]
+    for name in chosen.many:
+        columns[name] = frame[name].astype(str).tolist()
     for cells in zip(*columns.values(), strict=True):
-        yield dict(zip(names, cells, strict=True))
+        yield dict(zip(columns, cells, strict=True))
 
 
-def _words(taken: Taken) -> list[str]:
-    """Return the columns of words, but for those that become means."""
-    chosen = taken.chosen
+def _parts_of_times(chosen: Chosen) -> dict[str, str]:
+    """Return the parts that times are cut into, by the names of their columns."""
     parts = ("hour", "day_of_week", "month") if chosen.time else ()
-    own = [*chosen.few, *(f"{chosen.time} {part}" for part in parts)]
-    return [*own, *(chosen.many if chosen.classifies else ())]
-
-
-def _imputed_numbers(taken: Taken) -> Any:
-    from river import compose, preprocessing, stats
-
-    gaps = [name for name in taken.numbers if taken.frame[name].isna().any()]
-    chosen = compose.Select(*taken.numbers)
-    if not gaps:
-        return chosen
-    return chosen | preprocessing.StatImputer(*((name, stats.Mean()) for name in gaps))
-
-
-def _means(taken: Taken) -> list[Any]:
-    """Return what makes the means of the label for each value of a category, in a regression."""
-    from river import feature_extraction, stats
-
-    if taken.chosen.classifies:
-        return []
-    first = float(np.nanmean(taken.y[:_FIRST]))
-    return [
-        feature_extraction.TargetAgg(by=name, how=stats.BayesianMean(first, 10))
-        for name in taken.chosen.many
-    ]
-
-
-def _scaled(taken: Taken) -> Any:
-    """Return what makes a row: trees for numbers cannot take words either."""
-    from river import compose, preprocessing
-
-    union = _imputed_numbers(taken)
-    for part in _means(taken):
-        union = union + part
-    union = union | preprocessing.StandardScaler()
-    if words := _words(taken):
-        union = union + (compose.Select(*words) | preprocessing.OneHotEncoder())
-    return union
-
-
-def _linear(classifies: bool) -> Any:
-    from river import linear_model, multiclass
-
-    if classifies:
-        return multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
-    return linear_model.LinearRegression(clip_gradient=10.0)  # by default it diverges on some
-
-
-def _passive(classifies: bool) -> Any:
-    from river import linear_model, multiclass, preprocessing
-
-    if classifies:
-        return multiclass.OneVsRestClassifier(linear_model.PAClassifier(C=0.01, mode=1))
-    return preprocessing.TargetStandardScaler(linear_model.PARegressor(C=0.01, mode=1))
-
-
-def _tree(classifies: bool) -> Any:
-    from river import tree
-
-    if classifies:
-        return tree.HoeffdingAdaptiveTreeClassifier(seed=0)
-    return tree.HoeffdingAdaptiveTreeRegressor(seed=0)
-
-
-def _forest(classifies: bool) -> Any:
-    from river import forest
-
-    return forest.ARFClassifier(seed=0) if classifies else forest.ARFRegressor(seed=0)
+    return {f"{chosen.time} {part}": part for part in parts}
 
 
 # ---- Vowpal Wabbit -------------------------------------------------------------------------------
@@ -181,11 +152,20 @@ def vw_options(taken: Taken) -> dict[str, str]:
 
 def play_vw(taken: Taken, options: str) -> PlayedTable:
     """Predict each row, then learn it if it has a label."""
-    from vowpalwabbit import pyvw
-
     classes = np.unique(taken.y) if taken.chosen.classifies else None
     scale = _scale(taken)
-    lines = list(_lines(taken, classes, scale))
+    found, seconds = vw_predictions(list(_lines(taken, classes, scale)), options)
+    if classes is None:
+        return outcome_of(taken, scale[0] + scale[1] * found, seconds)
+    several = "--oaa" in options
+    chosen = found.astype(np.int64) - 1 if several else (found >= 0.0).astype(np.int64)
+    return outcome_of(taken, classes[chosen], seconds)
+
+
+def vw_predictions(lines: Sequence[str], options: str) -> tuple[Vector, float]:
+    """Predict and learn rows in VW's text format; return the predictions, and the seconds."""
+    with needed("Vowpal Wabbit", "vowpalwabbit"):
+        from vowpalwabbit import pyvw
     model = pyvw.Workspace(f"--quiet -b 18 {options}")
     found = np.empty(len(lines))
     several = "--oaa" in options
@@ -203,10 +183,7 @@ def play_vw(taken: Taken, options: str) -> PlayedTable:
                 found[t] = example.get_simplelabel_prediction()
             model.finish_example(example)
     model.finish()
-    if classes is None:
-        return outcome_of(taken, scale[0] + scale[1] * found, clock.seconds)
-    chosen = found.astype(np.int64) - 1 if several else (found >= 0.0).astype(np.int64)
-    return outcome_of(taken, classes[chosen], clock.seconds)
+    return found, clock.seconds
 
 
 def _scale(taken: Taken) -> tuple[float, float]:
@@ -226,14 +203,9 @@ def _lines(taken: Taken, classes: Any, scale: tuple[float, float]) -> Iterator[s
         labels = ["-1" if y == classes[0] else "1" for y in taken.y]
     else:
         labels = [str(place + 1) for place in np.searchsorted(classes, taken.y).tolist()]
-    names = {name: f"f{j}" for j, name in enumerate([*taken.numbers, *_all_words(taken)])}
     for label, row in zip(labels, _dicts(taken), strict=True):
-        cells = [_cell(names[name], value) for name, value in row.items()]
+        cells = [_cell(f"f{j}", value) for j, value in enumerate(row.values())]
         yield f"{label} | {' '.join(filter(None, cells))}"
-
-
-def _all_words(taken: Taken) -> list[str]:
-    return list(dict.fromkeys([*_words(taken), *taken.chosen.many]))
 
 
 def _cell(name: str, value: Any) -> str:

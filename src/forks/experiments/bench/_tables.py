@@ -13,7 +13,7 @@ from forks.engine import Matrix
 from forks.evaluate import player_for
 from forks.evaluate.clock import Clock
 from forks.experiments.bench._data import SEED
-from forks.experiments.record import Missing
+from forks.experiments.record import needed
 from forks.features import TableEncoder
 from forks.streams import read_libsvm
 from forks.streams.columns import RawTable
@@ -111,16 +111,14 @@ def take(chosen: Chosen, rows: int, folder: Path) -> Taken:
     frame = pandas.read_csv(path, na_values=["?"], skipinitialspace=True, header=header)
     frame.columns = [str(name) for name in frame.columns]
     label = frame.pop(chosen.label or frame.columns[-1])
-    y = label.astype(str).to_numpy(object) if chosen.classifies else label.to_numpy(np.float64)
-    return Taken(chosen, path, frame, y.astype(str) if chosen.classifies else y)
+    y = label.astype(str).to_numpy(str) if chosen.classifies else label.to_numpy(np.float64)
+    return Taken(chosen, path, frame, y)
 
 
 def pandas_or_missing() -> Any:
     """Return pandas, or say that it is missing."""
-    try:
+    with needed("pandas", "pandas"):
         import pandas
-    except ModuleNotFoundError as error:
-        raise Missing("pandas is not installed: pip install pandas") from error
     return pandas
 
 

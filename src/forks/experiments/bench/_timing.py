@@ -1,5 +1,6 @@
 """Contenders timed in turns, by the clock of evaluations: CPU time, BLAS on one thread."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -21,6 +22,16 @@ def timed(action: Callable[[], Any]) -> Timed:
     with clock.running():
         result = action()
     return Timed(clock.seconds, result)
+
+
+def wall_time(action: Callable[[], Any], repeats: int = 1) -> float:
+    """Return the least of the wall times of an action."""
+    times = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - begun)
+    return min(times)
 
 
 Contender = Callable[[], Timed]  # prepares, then times what it has prepared

@@ -3,27 +3,18 @@
 import importlib.util
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from forks.engine import Vector
+from forks.experiments.bench._data import Stream
 
 _TOPICS, _RELEVANT, _COMMON = 12, 200, 1500
 _PACKAGES = ("numba", "numpy", "scipy", "sklearn")  # that forks needs, so that all have them
 _CHUNK = 250  # words of source code in a row
-
-
-class SparseStream(NamedTuple):
-    """CSR rows and labels, -1 or +1."""
-
-    X: Any
-    y: Vector
-
-    def first(self, n: int) -> "SparseStream":
-        return SparseStream(self.X[:n], self.y[:n])
 
 
 def made_words(
@@ -34,7 +25,7 @@ def made_words(
     interaction: float = 0.5,
     changes: bool = False,
     seed: int = 0,
-) -> SparseStream:
+) -> Stream:
     """Make documents: words by Zipf's law, different for each of 12 topics.
 
     A row has the words of two topics, as log(1 + count), as 1, or as TF-IDF of length 1. Its label
@@ -69,7 +60,7 @@ def made_words(
     y[rng.random(n_rows) < 0.05] *= -1.0
     starts = np.arange(0, n_rows * entries + 1, entries, dtype=np.int32)  # scikit-learn's
     shape = n_rows, n_features
-    return SparseStream(sparse.csr_array((X.ravel(), words.ravel(), starts), shape=shape), y)
+    return Stream(sparse.csr_array((X.ravel(), words.ravel(), starts), shape=shape), y)
 
 
 def _document(rng: Any, ours: Vector, other: Vector, entries: int) -> tuple[Any, Any]:
@@ -84,7 +75,7 @@ def _document(rng: Any, ours: Vector, other: Vector, entries: int) -> tuple[Any,
             return np.unique(drawn[: np.sort(first)[entries - 1] + 1], return_counts=True)
 
 
-def source_code(n_rows: int, bits: int = 15, seed: int = 0) -> SparseStream:
+def source_code(n_rows: int, bits: int = 15, seed: int = 0) -> Stream:
     """Read the source code of four packages as text: is a passage of NumPy or Numba, or not?
 
     Words are hashed into 2^`bits` features, of length 1, in a random order of passages.
@@ -104,4 +95,4 @@ def source_code(n_rows: int, bits: int = 15, seed: int = 0) -> SparseStream:
     hashing = HashingVectorizer(n_features=2**bits, alternate_sign=False)
     X = sparse.csr_array(hashing.transform([texts[i] for i in rows]))
     X.sum_duplicates()
-    return SparseStream(X, np.array(labels)[rows])
+    return Stream(X, np.array(labels)[rows])

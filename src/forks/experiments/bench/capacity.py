@@ -21,7 +21,9 @@ import numpy as np
 import forks
 from forks import OnlineKernelClassifier, distributed
 from forks.engine import Matrix, Vector
+from forks.experiments.bench._data import made_up
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import wall_time
 from forks.experiments.bench.keyed import MadeStream
 from forks.experiments.capacity import Costs, simulate
 from forks.experiments.record import Missing
@@ -55,7 +57,7 @@ def measure(
 ) -> Iterator[Number]:
     """Measure the constants, then what follows from them."""
     yield from _merging(landmarks, forks_merged, repeats)
-    X, y = _made_up(rows)
+    X, y = _classes(rows)
     row, cpu = _row(X, y, repeats, 1)
     costs, size = _costs(X, y, repeats, row)
     yield Number("one model: a fork on its way", size / 1e6, "MB")
@@ -71,21 +73,9 @@ def measure(
         yield from _needs_of_spark()
 
 
-def _made_up(n: int) -> tuple[Matrix, Vector]:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 8))
-    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n)
+def _classes(n: int) -> tuple[Matrix, Vector]:
+    X, y = made_up(n)
     return X, np.where(y > 0.0, 1.0, -1.0)
-
-
-def _least(repeats: int, action: Callable[[], Any]) -> float:
-    """Return the least of the wall times of an action."""
-    times = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - begun)
-    return min(times)
 
 
 # ---- one model ---------------------------------------------------------------------------------
@@ -95,14 +85,14 @@ def _merging(
     landmarks: Sequence[int], forks_merged: Sequence[int], repeats: int
 ) -> Iterator[Number]:
     """Measure time and traffic of a merge, of one machine with so many landmarks."""
-    X, y = _made_up(3000)
+    X, y = _classes(3000)
     for m in landmarks:
         model = OnlineKernelClassifier(Adaptive(buffer=m)).partial_fit(X[:2500], y[:2500])
         for n in forks_merged:
             parts = model.fork(n)
             for k, part in enumerate(parts):
                 part.partial_fit(X[2500 + k :: n], y[2500 + k :: n])
-            seconds = _least(repeats, partial(forks.merge, parts))
+            seconds = wall_time(partial(forks.merge, parts), repeats)
             yield Number(f"merge, {m} landmarks", 1e3 * seconds, "ms", against="forks", at=n)
         size = float(len(pickle.dumps(model.fork(1)[0])))
         yield Number("a fork on its way", size / 1e6, "MB", against="landmarks", at=m)
@@ -114,18 +104,21 @@ def _costs(X: Matrix, y: Vector, repeats: int, row: float) -> tuple[Costs, int]:
     model = OnlineKernelClassifier().partial_fit(X[:known], y[:known])
     parts = model.fork(n)
     packed = pickle.dumps(parts[0])
-    few, many = (_least(repeats, partial(forks.merge, model.fork(k))) for k in (2, n))
+    few, many = (wall_time(partial(forks.merge, model.fork(k)), repeats) for k in (2, n))
     merge = (many - few) / (n - 2)
     executor = distributed.JoblibExecutor(2)
     executor.run(_nothing, [(0,)] * n)  # starts the processes
+
+    def least(action: Callable[..., Any], *arguments: Any) -> float:
+        return wall_time(partial(action, *arguments), repeats)
+
     costs = Costs(
-        first=_least(repeats, lambda: OnlineKernelClassifier().partial_fit(X[:2000], y[:2000]))
-        / 2000,
+        first=least(lambda: OnlineKernelClassifier().partial_fit(X[:2000], y[:2000])) / 2000,
         row=row,
-        fork=_least(repeats, lambda: model.fork(n)),
-        pack=_least(repeats, lambda: pickle.dumps(parts[0])),
-        task=_least(repeats, lambda: executor.run(_nothing, [(0,)] * n)) / n,
-        unpack=_least(repeats, lambda: pickle.loads(packed)),
+        fork=least(model.fork, n),
+        pack=least(pickle.dumps, parts[0]),
+        task=least(executor.run, _nothing, [(0,)] * n) / n,
+        unpack=least(pickle.loads, packed),
         merge=max(0.0, merge),
         close=max(0.0, few - 2.0 * merge),
         after=_after(X, y),
@@ -143,7 +136,7 @@ def _after(X: Matrix, y: Vector, spare: int = 500) -> float:
             rows = slice(known + k, 2 * known, _PARTS)
             part.partial_fit(X[rows], y[rows])
         model, rows = forks.merge(parts), slice(2 * known, 2 * known + spare)
-        seconds.append(_least(1, partial(model.partial_fit, X[rows], y[rows])))
+        seconds.append(wall_time(partial(model.partial_fit, X[rows], y[rows])))
         known = rows.stop
     return float(np.mean(seconds)) / spare
 
@@ -196,7 +189,7 @@ def _against_two_cores(X: Matrix, y: Vector, repeats: int) -> Iterator[Number]:
                 if jobs == 1:  # in this process: nothing is sent
                     costs = costs._replace(pack=0.0, task=0.0, unpack=0.0)
                 told.append(simulate(costs, len(y), jobs, _PARTS).seconds)
-                took.append(_least(1, partial(distributed.learn, parts, executor=executor)))
+                took.append(wall_time(partial(distributed.learn, parts, executor=executor)))
             name = f"{jobs} {'process' if jobs == 1 else 'processes'}, {len(y):,} rows"
             yield Number(name, float(np.median(took)), "s", column="measured")
             yield Number(name, float(np.median(told)), "s", column="simulated")
@@ -232,9 +225,9 @@ def _keyed(n_keys: int) -> dict[str, float]:
             rows += len(y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
-        saving = _least(3, lambda: model.save(path))
+        saving = wall_time(partial(model.save, path), 3)
         size = path.stat().st_size
-        loading = _least(3, lambda: load(path))
+        loading = wall_time(partial(load, path), 3)
     return {
         "rows a second of CPU time": rows / seconds,
         "bytes of a key": float(model.bytes_per_key_),
@@ -268,27 +261,16 @@ def _needs_of_spark() -> Iterator[Number]:
     except Missing as error:
         yield Number("Spark", reason=str(error))
         return
-    costs = {each: numbers[f"Spark's time for a {each}"] for each in ("batch", "key", "row")}
+    costs = {each: numbers[f"Spark's time for a {each}"] or 0.0 for each in ("batch", "key", "row")}
     for each, cost in costs.items():
         yield Number(f"Spark, two cores: ms for a {each}", cost)
     log = numbers["state on disk, of a key learned once in a batch"] or 0.0
-    of_event = 2.0 * ((costs["key"] or 0.0) + (costs["row"] or 0.0)) / 1e3  # seconds of a core
+    of_event = 2.0 * (costs["key"] + costs["row"]) / 1e3  # seconds of a core
     yield Number("needs: cores in Spark, one model per key", EVENTS * of_event)
     yield Number("needs: changelog in Spark", EVENTS * log / 1e9, "GB a second")
-    of_row = 2.0 * ((costs["key"] or 0.0) / 100.0 + (costs["row"] or 0.0)) / 1e3
-    name = "needs: cores in Spark, 100 rows of a key in each batch"
-    yield Number(name, EVENTS * of_row)
+    of_row = 2.0 * (costs["key"] / 100.0 + costs["row"]) / 1e3
+    yield Number("needs: cores in Spark, 100 rows of a key in each batch", EVENTS * of_row)
 
 
-PART = Part(
-    __doc__,
-    measure,
-    {
-        "rows": 20_000,
-        "repeats": 1,
-        "landmarks": (50,),
-        "forks_merged": (2, 4),
-        "n_keys": 1000,
-        "spark": False,
-    },
-)
+_QUICK = {"rows": 20_000, "repeats": 1, "landmarks": (50,), "forks_merged": (2, 4)}
+PART = Part(__doc__, measure, {**_QUICK, "n_keys": 1000, "spark": False})

@@ -7,7 +7,7 @@ features, on the same rows. "last label" repeats the label of the row before; ka
 1 - mistakes over its.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -17,7 +17,7 @@ from forks import OnlineKernelClassifier
 from forks.engine import Matrix
 from forks.evaluate import player_for
 from forks.experiments.bench._part import Number, Part
-from forks.experiments.record import Missing
+from forks.experiments.record import needed
 from forks.streams import CHANGING, changing
 
 _OURS = "balanced"
@@ -30,11 +30,6 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "no last label": {"learner": {"name": "adaptive", "repeat": False}},
     "three experts": {"learner": {"name": "adaptive", "experts": 3}},
 }
-_FOREST, _TREE, _LINEAR = _PEERS = (
-    "adaptive random forest",
-    "Hoeffding adaptive tree",
-    "scaled logistic regression",
-)
 
 
 def measure(rows: int = 30_000, seeds: int = 1, peers: bool = True) -> Iterator[Number]:
@@ -51,10 +46,9 @@ def measure(rows: int = 30_000, seeds: int = 1, peers: bool = True) -> Iterator[
         yield Number(name, last, settings=settings, column="last label")
         kappa = 1.0 - ours / last if last > 0.0 else 0.0
         yield Number(name, kappa, settings=settings, column="kappa-temporal")
-        if peers:
-            for peer in _PEERS:
-                rate = _rate([_peer(peer) for _ in streams], streams)
-                yield Number(name, rate, settings=settings, column=peer)
+        for peer, make in _peers().items() if peers else ():
+            rate = _rate([make() for _ in streams], streams)
+            yield Number(name, rate, settings=settings, column=peer)
 
 
 def _rate(models: list[Any], streams: list[tuple[Matrix, Any]]) -> float:
@@ -69,7 +63,9 @@ def _rate(models: list[Any], streams: list[tuple[Matrix, Any]]) -> float:
 def _stream(name: str, rows: int, seed: int) -> tuple[Matrix, Any]:
     if name in CHANGING:
         return changing(name, rows, seed)
-    events = list(islice(_river_stream(name, rows, seed), rows))
+    with needed("River", "'forks-learn[river]'"):
+        from river.datasets import synth
+    events = list(islice(_FROM_RIVER[name](synth, rows, seed), rows))
     names = list(events[0][0])
     codes: dict[Any, dict[Any, int]] = {key: {} for key in names}
     X = [[_number(codes[key], x[key]) for key in names] for x, _ in events]
@@ -83,63 +79,59 @@ def _number(codes: dict[Any, int], value: Any) -> float:
     return float(value)
 
 
-_FROM_RIVER = (
-    "rbf-drift-slow",
-    "rbf-drift-fast",
-    "hyperplane",
-    "led-drift",
-    "random-tree",
-    "agrawal-gradual",
-    "sea-abrupt",
-    "waveform-noise",
-)
+def _moving_centres(synth: Any, seed: int, speed: float) -> Any:
+    seeds = {"seed_model": seed, "seed_sample": seed}
+    sizes = {"n_classes": 4, "n_features": 10, "n_centroids": 30, "n_drift_centroids": 30}
+    return synth.RandomRBFDrift(**seeds, **sizes, change_speed=speed)
 
 
-def _river_stream(name: str, rows: int, seed: int) -> Any:
-    try:
-        from river.datasets import synth
-    except ModuleNotFoundError as error:
-        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
-    make: Any = synth  # whose types are those of single classes
-    if name.startswith("rbf-drift"):
-        return make.RandomRBFDrift(
-            seed_model=seed,
-            seed_sample=seed,
-            n_classes=4,
-            n_features=10,
-            n_centroids=30,
-            n_drift_centroids=30,
-            change_speed=1e-4 if name.endswith("slow") else 1e-3,
-        )
-    if name in ("agrawal-gradual", "sea-abrupt"):
-        if name == "sea-abrupt":
-            both = [make.SEA(variant=v, seed=seed, noise=0.1) for v in (0, 2)]
-        else:
-            both = [make.Agrawal(classification_function=f, seed=seed) for f in (2, 5)]
-        width = 500 if name == "sea-abrupt" else rows // 10
-        return make.ConceptDriftStream(*both, seed=seed, position=rows // 2, width=width)
-    if name == "hyperplane":
-        moving = {"n_features": 10, "n_drift_features": 5, "mag_change": 0.001}
-        return make.Hyperplane(seed=seed, noise_percentage=0.05, **moving)
-    if name == "led-drift":
-        noise = {"noise_percentage": 0.1, "irrelevant_features": True}
-        return make.LEDDrift(seed=seed, n_drift_features=4, **noise)
-    if name == "random-tree":
-        return make.RandomTree(seed_tree=seed, seed_sample=seed, n_classes=3)
-    return make.Waveform(seed=seed, has_noise=True)
+def _hyperplane(synth: Any, rows: int, seed: int) -> Any:
+    moving = {"n_features": 10, "n_drift_features": 5, "mag_change": 0.001}
+    return synth.Hyperplane(seed=seed, noise_percentage=0.05, **moving)
 
 
-def _peer(name: str) -> Any:
-    try:
+def _led(synth: Any, rows: int, seed: int) -> Any:
+    noise = {"noise_percentage": 0.1, "irrelevant_features": True}
+    return synth.LEDDrift(seed=seed, n_drift_features=4, **noise)
+
+
+def _agrawal(synth: Any, rows: int, seed: int) -> Any:
+    both = [synth.Agrawal(classification_function=f, seed=seed) for f in (2, 5)]
+    return synth.ConceptDriftStream(*both, seed=seed, position=rows // 2, width=rows // 10)
+
+
+def _sea(synth: Any, rows: int, seed: int) -> Any:
+    both = [synth.SEA(variant=v, seed=seed, noise=0.1) for v in (0, 2)]
+    return synth.ConceptDriftStream(*both, seed=seed, position=rows // 2, width=500)
+
+
+# What makes the streams of River, from its module, the number of rows and a seed.
+_FROM_RIVER: dict[str, Callable[[Any, int, int], Any]] = {
+    "rbf-drift-slow": lambda synth, rows, seed: _moving_centres(synth, seed, 1e-4),
+    "rbf-drift-fast": lambda synth, rows, seed: _moving_centres(synth, seed, 1e-3),
+    "hyperplane": _hyperplane,
+    "led-drift": _led,
+    "random-tree": lambda synth, rows, seed: synth.RandomTree(
+        seed_tree=seed, seed_sample=seed, n_classes=3
+    ),
+    "agrawal-gradual": _agrawal,
+    "sea-abrupt": _sea,
+    "waveform-noise": lambda synth, rows, seed: synth.Waveform(seed=seed, has_noise=True),
+}
+
+
+def _peers() -> dict[str, Callable[[], Any]]:
+    """Return what makes River's models, by name."""
+    with needed("River", "'forks-learn[river]'"):
         from river import forest, linear_model, multiclass, preprocessing, tree
-    except ModuleNotFoundError as error:
-        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
-    if name == _FOREST:
-        return forest.ARFClassifier(seed=0)
-    if name == _TREE:
-        return tree.HoeffdingAdaptiveTreeClassifier(seed=0)
-    regression = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
-    return preprocessing.StandardScaler() | regression
+    several = multiclass.OneVsRestClassifier
+    return {
+        "adaptive random forest": lambda: forest.ARFClassifier(seed=0),
+        "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=0),
+        "scaled logistic regression": lambda: (
+            preprocessing.StandardScaler() | several(linear_model.LogisticRegression())
+        ),
+    }
 
 
 PART = Part(__doc__, measure, {"rows": 2_000, "seeds": 1, "peers": False})

@@ -6,14 +6,13 @@ mistakes and no time. The longest pause is that of a single row among 12,000 of 
 second time that they are played; the size is that of the state for rows of 20.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from forks import OnlineKernelClassifier
-from forks.evaluate import is_mistake
-from forks.experiments.bench._data import SEED, Stream, a_pass, shuffled
+from forks.experiments.bench._data import SEED, Stream, a_pass, mistakes, shuffled
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._peers import random_features
 from forks.experiments.bench._timing import Contender, best_times, timed
@@ -26,8 +25,7 @@ _GOALS = {"cod-rna": {"fast": 0.3, "balanced": 1.0}, "spambase": {"fast": 0.3, "
 
 def measure(rows: int = 59_535, repeats: int = 5, pause_rows: int = 12_000) -> Iterator[Number]:
     """Time whole passes, each row predicted before it is learned, fits and all."""
-    for name in ("cod-rna", "spambase"):
-        yield from _against(name, shuffled(name).first(rows), repeats)
+    yield from passes(_EFFORTS, "{0}", "time with effort {0},", rows, repeats)
     for effort in _EFFORTS:
         goal = 20.0 if effort == "balanced" else None
         title = f"{effort}: longest pause of a row, d = 50"
@@ -40,20 +38,27 @@ def measure(rows: int = 59_535, repeats: int = 5, pause_rows: int = 12_000) -> I
         yield Number(f"{effort}: size of the state, d = 20", megabytes, "MB", at_most=goal)
 
 
-def _against(name: str, stream: Stream, repeats: int) -> Iterator[Number]:
-    contenders = {effort: _pass_of(effort, stream) for effort in _EFFORTS}
-    contenders[_SKLEARN] = lambda: random_features(stream, 400)
-    times = best_times(contenders, repeats)
-    settings = {"data": name, "n_rows": len(stream.y)}
-    for contender, one in times.items():
-        per_row = 1e6 * one.seconds / len(stream.y)
-        mistakes = 100.0 * float(np.mean(is_mistake(one.result, stream.y)))
-        yield Number(contender, per_row, "µs per row", settings, column=f"{name}, time")
-        yield Number(contender, mistakes, "%", settings, column=f"{name}, mistakes")
-    for effort in _EFFORTS:
-        title = f"{name}: time with effort {effort}, over that of scikit-learn"
-        ratio = times[effort].seconds / times[_SKLEARN].seconds
-        yield Number(title, ratio, settings=settings, at_most=_GOALS[name].get(effort))
+def passes(
+    efforts: Sequence[str], name: str, title: str, rows: int, repeats: int
+) -> Iterator[Number]:
+    """Time passes of the classifier with each effort, beside those of random features.
+
+    `name` is that of a line of the table, `title` that of a ratio, with {0} for the effort.
+    """
+    for data in ("cod-rna", "spambase"):
+        stream = shuffled(data).first(rows)
+        contenders = {name.format(effort): _pass_of(effort, stream) for effort in efforts}
+        contenders[_SKLEARN] = partial(random_features, stream, 400)
+        times = best_times(contenders, repeats)
+        settings = {"data": data, "n_rows": len(stream.y)}
+        for contender, one in times.items():
+            per_row, wrong = 1e6 * one.seconds / len(stream.y), mistakes(one.result, stream)
+            yield Number(contender, per_row, "µs per row", settings, column=f"{data}, time")
+            yield Number(contender, wrong, "%", settings, column=f"{data}, mistakes")
+        for effort in efforts:
+            ratio = times[name.format(effort)].seconds / times[_SKLEARN].seconds
+            what = f"{data}: {title.format(effort)} over that of scikit-learn"
+            yield Number(what, ratio, settings=settings, at_most=_GOALS[data].get(effort))
 
 
 def _pass_of(effort: str, stream: Stream) -> Contender:
@@ -64,11 +69,9 @@ def _longest_pause(effort: str, rows: int) -> float:
     X, y = changing("noise-45", rows, SEED)
     model = OnlineKernelClassifier(effort=effort).partial_fit(X[:1], y[:1], classes=[0, 1])
     targets = 2.0 * y[:, None] - 1.0
-    longest = 0.0
-    for t in range(1, rows):
-        one = timed(partial(model.engine_.learn, X[t : t + 1], targets[t : t + 1]))
-        longest = max(longest, one.seconds)
-    return longest
+    learn = model.engine_.learn
+    events = ((X[t : t + 1], targets[t : t + 1]) for t in range(1, rows))
+    return max(timed(partial(learn, *event)).seconds for event in events)
 
 
 PART = Part(__doc__, measure, {"rows": 20_000, "repeats": 3, "pause_rows": 2_000})

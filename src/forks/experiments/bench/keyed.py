@@ -7,8 +7,8 @@ a function and differ in another, and have 10 to 1,000 rows each, in random orde
 of CPU time, on one core.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,20 +29,6 @@ _NUMBERS = [
     *("year", "month", "day", "hour", "PM10", "SO2", "NO2", "CO", "O3"),
     *("TEMP", "PRES", "DEWP", "RAIN", "WSPM", _TARGET),
 ]
-
-
-class KeyedStream(NamedTuple):
-    """Keys, columns of a table without them, and numbers."""
-
-    keys: Any
-    table: dict[str, Any]
-    y: Vector
-
-    def part(self, rows: Any) -> "KeyedStream":
-        """Return some of the rows."""
-        return KeyedStream(
-            self.keys[rows], {k: v[rows] for k, v in self.table.items()}, self.y[rows]
-        )
 
 
 class MadeStream:
@@ -93,18 +79,20 @@ def measure(
             yield Number(f"most memory, {where}", figures["memory"], "MB", at_most=1_000.0)
         else:
             yield Number("bytes of a key", figures["bytes"])
-    yield Number(name, _one_model(stream), settings=settings, column="one model")
-    yield Number(name, _separate(stream, separate), settings=settings, column="separate")
+    others = {"one model": _one_model(stream), "separate": _some_separate(stream, separate)}
+    for column, pairs in others.items():
+        yield Number(name, _error(pairs), settings=settings, column=column)
     if datasets.at_hand(_AIR):
         air = _air(air_rows)
         for effort in efforts:
-            yield from _play_air(air, effort)
+            yield from _play_air(*air, effort)
 
 
 # ---- the air of Beijing ------------------------------------------------------------------------
 
 
-def _air(rows: int | None) -> KeyedStream:
+def _air(rows: int | None) -> tuple[Any, dict[str, Any], Vector]:
+    """Return keys, columns of a table without them, and numbers."""
     (path,) = datasets.paths(_AIR)
     chunks = list(read_columns(path, [*_NUMBERS, _TEXT, _KEY]))
     found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
@@ -114,57 +102,59 @@ def _air(rows: int | None) -> KeyedStream:
     y = table.pop(_TARGET)
     table[_TEXT] = np.array([None if cell == "NA" else cell for cell in found[_TEXT]], object)
     known = np.flatnonzero(~np.isnan(y))[:rows]
-    return KeyedStream(found[_KEY], table, y).part(known)
+    return found[_KEY][known], {name: cells[known] for name, cells in table.items()}, y[known]
 
 
-def _play_air(air: KeyedStream, effort: str) -> Iterator[Number]:
-    name, settings = f"{_AIR}, {effort}", {"rows": len(air.y), "effort": effort}
-    X = TableEncoder(task="regression").learn_transform(air.table, air.y)
-    ours = KeyedRegressor(effort=effort)
-
-    def keyed(rows: slice) -> Any:
-        return ours.prequential(air.keys[rows], X[rows], air.y[rows])
-
-    errors = {"keyed": _error(air.y, keyed)}
-    both = {**air.table, _KEY: air.keys.astype(object)}
-    with_key = TableEncoder(task="regression").learn_transform(both, air.y)
-    one = OnlineKernelRegressor(effort=effort)
-    errors["one model"] = _error(air.y, lambda rows: one.prequential(with_key[rows], air.y[rows]))
-    squares = 0.0
-    for key in np.unique(air.keys):
-        own = np.flatnonzero(air.keys == key)
-        alone, y = OnlineKernelRegressor(effort=effort), air.y[own]
-        rows_of_key = X[own]
-        error = _error(y, lambda rows: alone.prequential(rows_of_key[rows], y[rows]))  # noqa: B023
-        squares += len(own) * error**2
-    errors["separate"] = float(np.sqrt(squares / len(air.y)))
-    for column, error in errors.items():
-        yield Number(name, error, settings=settings, column=column)
+def _play_air(keys: Any, table: dict[str, Any], y: Vector, effort: str) -> Iterator[Number]:
+    X = TableEncoder(task="regression").learn_transform(table, y)
+    both = {**table, _KEY: keys.astype(object)}
+    with_key = TableEncoder(task="regression").learn_transform(both, y)
+    keyed, one = KeyedRegressor(effort=effort), OnlineKernelRegressor(effort=effort)
+    chunks = [slice(start, start + _CHUNK) for start in range(0, len(y), _CHUNK)]
+    answers = {
+        "keyed": ((keyed.prequential(keys[rows], X[rows], y[rows]), y[rows]) for rows in chunks),
+        "one model": ((one.prequential(with_key[rows], y[rows]), y[rows]) for rows in chunks),
+        "separate": _separate(np.unique(keys), (keys, X, y), effort),
+    }
+    settings = {"rows": len(y), "effort": effort}
+    for column, pairs in answers.items():
+        yield Number(f"{_AIR}, {effort}", _error(pairs), settings=settings, column=column)
 
 
-def _error(y: Vector, play: Callable[[slice], Any]) -> float:
-    squares = 0.0
-    for start in range(0, len(y), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        squares += float(np.sum((play(rows) - y[rows]) ** 2))
-    return float(np.sqrt(squares / len(y)))
+def _error(answers_and_labels: Iterable[tuple[Any, Any]]) -> float:
+    """Return the root mean squared error."""
+    squares, n = 0.0, 0
+    for answers, y in answers_and_labels:
+        squares += float(np.sum((answers - y) ** 2))
+        n += len(y)
+    return float(np.sqrt(squares / n))
+
+
+def _separate(chosen: Any, stream: tuple[Any, Any, Any], effort: str) -> Iterator[tuple[Any, Any]]:
+    """Play a model for each of some keys; return the answers and the labels of each."""
+    keys, X, y = stream
+    for key in chosen:
+        own = np.flatnonzero(keys == key)
+        yield OnlineKernelRegressor(effort=effort).prequential(X[own], y[own]), y[own]
 
 
 # ---- the made stream -----------------------------------------------------------------------------
 
 
 def _play_made(stream: MadeStream, max_keys: int | None) -> dict[str, float]:
-    model, clock, squares = KeyedRegressor(max_keys=max_keys), Clock(), 0.0
-    for keys, X, y in stream.chunks():
-        if model.__dict__.get("corrections_") is None:  # compiles
-            KeyedRegressor().partial_fit(keys, X, y)
-        with clock.running():
-            answers = model.prequential(keys, X, y)
-        squares += float(np.sum((answers - y) ** 2))
-    n = len(stream.keys)
+    model, clock = KeyedRegressor(max_keys=max_keys), Clock()
+
+    def played() -> Iterator[tuple[Any, Any]]:
+        for keys, X, y in stream.chunks():
+            if model.__dict__.get("corrections_") is None:  # compiles
+                KeyedRegressor().partial_fit(keys, X, y)
+            with clock.running():
+                answers = model.prequential(keys, X, y)
+            yield answers, y
+
     return {
-        "error": float(np.sqrt(squares / n)),
-        "speed": n / clock.seconds,
+        "error": _error(played()),
+        "speed": len(stream.keys) / clock.seconds,
         "memory": _most_memory(),
         "bytes": float(model.bytes_per_key_),
     }
@@ -177,19 +167,17 @@ def _most_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
-def _one_model(stream: MadeStream) -> float:
+def _one_model(stream: MadeStream) -> Iterator[tuple[Any, Any]]:
     encoder = TableEncoder(kinds={"key": "category"}, task="regression")
-    model, squares = OnlineKernelRegressor(effort="fast"), 0.0
+    model = OnlineKernelRegressor(effort="fast")
     for keys, X, y in stream.chunks():
         table = {"key": keys.astype(str).astype(object)}
         table |= {f"x{j}": X[:, j] for j in range(X.shape[1])}
-        answers = model.prequential(encoder.learn_transform(table, y), y)
-        squares += float(np.sum((answers - y) ** 2))
-    return float(np.sqrt(squares / len(stream.keys)))
+        yield model.prequential(encoder.learn_transform(table, y), y), y
 
 
-def _separate(stream: MadeStream, n_keys: int) -> float:
-    """Return the error of models for some keys, which stand for all of them."""
+def _some_separate(stream: MadeStream, n_keys: int) -> Iterator[tuple[Any, Any]]:
+    """Play a model for each of some keys, which stand for all of them."""
     known = np.unique(stream.keys)
     chosen = np.random.default_rng(SEED).choice(known, min(n_keys, len(known)), replace=False)
     parts = []
@@ -197,16 +185,8 @@ def _separate(stream: MadeStream, n_keys: int) -> float:
         own = np.isin(keys, chosen)
         parts.append((keys[own], X[own], y[own]))
     keys, X, y = map(np.concatenate, zip(*parts, strict=True))
-    squares = 0.0
-    for key in chosen:
-        own = keys == key
-        answers = OnlineKernelRegressor(effort="fast").prequential(X[own], y[own])
-        squares += float(np.sum((answers - y[own]) ** 2))
-    return float(np.sqrt(squares / len(y)))
+    return _separate(chosen, (keys, X, y), "fast")
 
 
-PART = Part(
-    __doc__,
-    measure,
-    {"air_rows": 20_000, "efforts": ("fast",), "n_keys": 500, "separate": 50},
-)
+_QUICK = {"air_rows": 20_000, "efforts": ("fast",), "n_keys": 500, "separate": 50}
+PART = Part(__doc__, measure, _QUICK)

@@ -78,8 +78,9 @@ def rows_of(
     if noise and case.regression:
         y = y + 0.5 * rng.normal(size=n)
     elif noise:
-        others = rng.integers(1, int(y.max()) + 1, size=n)  # steps to another class
-        y = np.where(rng.random(n) < 0.1, (y + others) % (int(y.max()) + 1), y)
+        last = max(1, int(y.max()))  # class
+        others = rng.integers(1, last + 1, size=n)  # steps to another class
+        y = np.where(rng.random(n) < 0.1, (y + others) % (last + 1), y)
     weights = 10.0 ** rng.uniform(-3.0, 3.0, size=n) if case.weighted else None
     X *= case.scale
     return (sparse.csr_array(X) if case.density < 1.0 else X), y, weights

@@ -32,20 +32,6 @@ def measure(rows: int = 200_000, efforts: tuple[str, ...] = ("fast", _OURS)) -> 
             yield from _play(entry, rows, efforts)
 
 
-def _play(entry: datasets.DataSet, rows: int, efforts: tuple[str, ...]) -> Iterator[Number]:
-    X, y = datasets.load(entry.name)
-    order = slice(rows) if entry.time_order else datasets.order(len(y), SEED)[:rows]
-    X, y = X[order], y[order]
-    settings = {"rows": len(y), "order": "file" if entry.time_order else "random"}
-    figures: dict[str, Any] = {}
-    for effort in efforts:
-        figures = _figures(entry, effort, X, y)
-        yield Number(entry.name, _error(entry, figures), settings=settings, column=effort)
-    lines = _LINES[entry.task]
-    for column, name, factor in lines:
-        yield Number(entry.name, factor * figures[name], settings=settings, column=column)
-
-
 _LINES = {
     "classification": (
         ("last label", "last_label_mistake_rate", 100.0),
@@ -59,19 +45,22 @@ _LINES = {
 }
 
 
-def _figures(entry: datasets.DataSet, effort: str, X: Any, y: Any) -> dict[str, Any]:
-    is_regression = entry.task == "regression"
-    kind: Any = OnlineKernelRegressor if is_regression else OnlineKernelClassifier
-    classes = None if is_regression else np.unique(y)
-    player = player_for(effort, kind(effort=effort), classes=classes)
-    player.play(X, y)
-    return dict(player.checkpoint().figures)
-
-
-def _error(entry: datasets.DataSet, figures: dict[str, Any]) -> float:
-    if entry.task == "regression":
-        return float(figures["root_mean_squared_error"])
-    return 100.0 * (1.0 - float(figures["accuracy"]))
+def _play(entry: datasets.DataSet, rows: int, efforts: tuple[str, ...]) -> Iterator[Number]:
+    X, y = datasets.load(entry.name)
+    order = slice(rows) if entry.time_order else datasets.order(len(y), SEED)[:rows]
+    X, y = X[order], y[order]
+    settings = {"rows": len(y), "order": "file" if entry.time_order else "random"}
+    regression = entry.task == "regression"
+    kind: Any = OnlineKernelRegressor if regression else OnlineKernelClassifier
+    for effort in efforts:
+        classes = None if regression else np.unique(y)
+        player = player_for(effort, kind(effort=effort), classes=classes)
+        player.play(X, y)
+        at = player.checkpoint()
+        error = float(np.sqrt(at.squared_error)) if regression else 100.0 * at.mistake_rate
+        yield Number(entry.name, error, settings=settings, column=effort)
+    for column, name, factor in _LINES[entry.task]:
+        yield Number(entry.name, factor * at.figures[name], settings=settings, column=column)
 
 
 PART = Part(__doc__, measure, {"rows": 5_000, "efforts": (_OURS,)})

@@ -9,15 +9,16 @@ targets (goal: 1e-6). Rows per second: by one process and by two, partitions and
 wall time without that of starting them.
 """
 
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 import forks
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
-from forks.experiments.bench._data import Stream, data_set
+from forks.experiments.bench._data import Stream, data_set, made_up
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import wall_time
 from forks.experiments.record import Missing
 
 NAMES = ("spambase", "cod-rna", "ijcnn1", "nomao")
@@ -74,14 +75,8 @@ def _missed(model: OnlineKernelClassifier, stream: Stream) -> float:
     return 100.0 * float(np.mean(model.predict(stream.X) != stream.y))
 
 
-def _made_up(n: int) -> Stream:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 8))
-    return Stream(X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n))
-
-
 def _exactness(shards: tuple[int, ...]) -> Iterator[Number]:
-    X, y = _made_up(20_000)
+    X, y = made_up(20_000)
     model = OnlineKernelRegressor(effort="fast").partial_fit(X[:1000], y[:1000])
     alone = model.fork(1)[0].partial_fit(X[1000:], y[1000:]).predict(X)
     for n in shards:
@@ -94,15 +89,14 @@ def _exactness(shards: tuple[int, ...]) -> Iterator[Number]:
 
 
 def _speed(rows: int) -> Iterator[Number]:
-    X, y = _made_up(rows)
+    X, y = made_up(rows)
     labels = np.where(y > 0.0, 1.0, -1.0)
     times = []
     for jobs in (1, 2):
         executor = distributed.JoblibExecutor(jobs)
         for n in (5000, rows):  # first to start processes and compile
-            begun = time.perf_counter()
-            distributed.learn((X[:n], labels[:n]), executor=executor, partitions=4)
-            spent = time.perf_counter() - begun
+            some = (X[:n], labels[:n])
+            spent = wall_time(partial(distributed.learn, some, executor=executor, partitions=4))
         times.append(spent)
         yield Number(f"{jobs} processes", rows / spent, "rows per second", {"rows": rows})
     yield Number("two processes beside one", times[0] / times[1], "times", at_least=1.8)

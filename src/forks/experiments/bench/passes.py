@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from forks.evaluate import is_mistake
 from forks.experiments.bench._data import (
     KERNEL,
     a_pass,
+    mistakes,
     oracle_run,
     published,
     released,
@@ -49,10 +49,9 @@ def measure(rows: int = 59_535, oracle_rows: int = 59_535, repeats: int = 7) -> 
     settings = {name: about for name, (about, _) in contenders.items()}
     times = best_times({name: play for name, (_, play) in contenders.items()}, repeats)
     for name, one in times.items():
-        wrong = is_mistake(one.result, stream.y[: len(one.result)])
         yield Number(name, 1e6 * _per_row(one), "µs per row", settings[name])
         yield Number(name, 1.0 / _per_row(one), "rows per second", settings[name])
-        yield Number(f"{name}: mistakes", 100.0 * float(np.mean(wrong)), "%", settings[name])
+        yield Number(f"{name}: mistakes", mistakes(one.result, stream), "%", settings[name])
     for peer, name, ours, goal in (
         (_SKLEARN, "scikit-learn", _PUBLISHED, 20.0),
         (_ORACLE, "the oracle", _SHORT, 100.0),

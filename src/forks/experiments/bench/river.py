@@ -18,7 +18,7 @@ import numpy as np
 from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._timing import Contender, Timed, best_times, timed
-from forks.experiments.record import Missing
+from forks.experiments.record import needed
 from forks.learners import Adaptive
 
 _WIDTH = 20
@@ -31,12 +31,10 @@ def measure(
     made_up_events: int = 1_000, river_events: int = 5_300, repeats: int = 7
 ) -> Iterator[Number]:
     """Time `predict_one` and `learn_one` together, and compare with River on its own data."""
-    try:
+    with needed("River", "'forks-learn[river]'"):
         from river import datasets
 
         from forks.compat.river import KernelClassifier
-    except ImportError as error:
-        raise Missing("River is not installed: pip install 'forks-learn[river]'") from error
 
     small = Adaptive(buffer=_LANDMARKS)
     before, events = _made_up(_BEFORE), _made_up(made_up_events)

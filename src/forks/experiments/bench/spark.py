@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from forks.engine import Matrix
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._timing import wall_time
 from forks.experiments.bench.keyed import MadeStream
 from forks.experiments.record import Missing
 from forks.keyed import KeyedRegressor
@@ -46,14 +48,14 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         times, answers, state = _with_spark(Path(folder), model, batches)
     alone, expected = _without_spark(model, batches)
-    seconds = _least(times, len(sizes))
-    apart = _least(alone, len(sizes))
+    n = len(sizes)
+    seconds, apart = ([min(each[i::n]) for i in range(n)] for each in (times, alone))
     for (keys, rows), spark, one in zip(sizes, seconds, apart, strict=True):
-        n, each = keys * rows, "one row" if rows == 1 else f"{rows} rows"
+        each = "one row" if rows == 1 else f"{rows} rows"
         name = f"{keys:,} keys, {each} each"
         yield Number(name, spark, "s", column="a batch in Spark")
-        yield Number(name, n / spark, column="rows a second")
-        yield Number(name, n / one, column="without Spark, by key")
+        yield Number(name, keys * rows / spark, column="rows a second")
+        yield Number(name, keys * rows / one, column="without Spark, by key")
     rate = _row_by_row(model, batches)
     yield Number("rows a second, without Spark, row by row", rate)
     yield from _costs(sizes, seconds)
@@ -84,11 +86,6 @@ def _batches(rest: Any, sizes: Sequence[tuple[int, int]], repeats: int) -> Itera
             part = slice(at, at + keys * rows)
             at = part.stop
             yield np.tile(np.arange(keys), rows), rest[1][part], rest[2][part]
-
-
-def _least(times: Sequence[float], n: int) -> list[float]:
-    """Return the least time of each size."""
-    return [min(times[i::n]) for i in range(n)]
 
 
 def _costs(sizes: Sequence[tuple[int, int]], seconds: Sequence[float]) -> Iterator[Number]:
@@ -184,12 +181,7 @@ def _without_spark(model: KeyedRegressor, batches: Sequence[Batch]) -> tuple[lis
 
 def _row_by_row(model: KeyedRegressor, batches: Sequence[Batch]) -> float:
     """Return rows a second of the model itself, which learns all rows in their order."""
-    best = 0.0
-    for keys, X, y in batches:
-        begun = time.perf_counter()
-        model.prequential(keys, X, y)
-        best = max(best, len(y) / (time.perf_counter() - begun))
-    return best
+    return max(len(batch[2]) / wall_time(partial(model.prequential, *batch)) for batch in batches)
 
 
 PART = Part(__doc__, measure, {"sizes": ((50, 1), (50, 10), (200, 2)), "repeats": 2})

@@ -22,13 +22,13 @@ from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.saving import as_bytes, from_bytes
 from forks.evaluate import player_for
 from forks.experiments.bench._part import Number, Part
-from forks.experiments.bench.lasting import error
+from forks.experiments.bench.lasting import Case, error
+from forks.experiments.bench.lasting import rows_of as drawn
 from forks.kernels import Gaussian, Kernel, Polynomial
 from forks.learners import FORKS, Adaptive, SkeGD
 from forks.learners.catalogue import CATALOGUE, Setting
 from forks.losses import Hinge, SquaredError
 
-_D = 4
 _CLEAN = 20_000  # rows that are never learned
 _LOOKS = 20  # in the fifth tenth of the stream, and in the last one
 _CYCLE = 1_000  # of the learners with update rounds
@@ -72,20 +72,11 @@ def rows_of(
     task: str, source: Source, n: int, seed: tuple[int, ...], clean: bool = False
 ) -> tuple[Matrix, Vector, Vector | None]:
     """Draw rows, targets and sample weights, with noise or clean."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, _D))
-    y: Any
-    if task == "classification":
-        y = X[:, 0] * X[:, 1] > 0.0
-        if not clean:
-            y = y ^ (rng.random(n) < 0.1)
-    else:
-        y = np.sin(2.0 * X[:, 0]) + X[:, 3]
-        if not clean:
-            y = y + 0.5 * rng.normal(size=n)
-        y = source.scale * y
-    weights = 10.0 ** rng.uniform(-3.0, 3.0, size=n) if source.weighted else None
-    return source.scale * X, y, weights
+    regression = task == "regression"
+    rule = "curve" if regression else "checkers"
+    case = Case("", rule, regression=regression, scale=source.scale, weighted=source.weighted)
+    X, y, weights = drawn(case, n, np.random.default_rng(seed), noise=not clean)
+    return X, source.scale * y if regression else y.astype(bool), weights
 
 
 def play(learner: Learner, task: str, source: Source, n: int, n_clean: int = _CLEAN) -> Stood:

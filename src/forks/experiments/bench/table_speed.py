@@ -8,6 +8,9 @@ digits each, read whole: by our reader of CSV, by pandas, and by pyarrow with on
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from forks import OnlineKernelRegressor, datasets
 from forks.experiments.bench._data import SEED
 from forks.experiments.bench._part import Number, Part
 from forks.experiments.bench._tables import from_file
-from forks.experiments.bench._timing import Contender, Timed, best_times, timed
+from forks.experiments.bench._timing import best_times, timed
 from forks.streams import read_csv
 from forks.streams.files import open_text
 
@@ -27,18 +30,11 @@ _GOAL = 15.0  # microseconds
 _ROWS_PER_SECOND = 500_000.0
 
 
-def measure(
-    rows: int | None = None,
-    efforts: tuple[str, ...] = ("fast",),
-    numbers: int = 200_000,
-    repeats: int = 3,
-) -> Iterator[Number]:
+def measure(rows: int | None = None, numbers: int = 200_000, repeats: int = 3) -> Iterator[Number]:
     """Time the steps of a table, if it is at hand, and the reading of numbers."""
     with tempfile.TemporaryDirectory() as folder:
         if datasets.at_hand(_AIR):
-            path = _plain_text(Path(folder), rows)
-            for turn, effort in enumerate(efforts):
-                yield from _steps(path, effort, repeats if turn == 0 else 1, turn == 0)
+            yield from _steps(_plain_text(Path(folder), rows), repeats)
         yield from _reading(Path(folder) / "numbers.csv", numbers, repeats)
 
 
@@ -50,28 +46,22 @@ def _plain_text(folder: Path, rows: int | None) -> Path:
     (source,) = datasets.paths(_AIR)
     path = folder / f"{_AIR}.csv"
     with open_text(source) as file, path.open("w", encoding="utf-8", newline="") as out:
-        for number, line in enumerate(file):
-            if rows is not None and number > rows:
-                break
-            out.write(line)
+        out.writelines(islice(file, None if rows is None else rows + 1))  # and the names
     return path
 
 
-def _steps(path: Path, effort: str, repeats: int, first: bool) -> Iterator[Number]:
+def _steps(path: Path, repeats: int) -> Iterator[Number]:
     best: dict[str, float] = {}
     for _ in range(repeats):
-        n, seconds = from_file(path, _TARGET, OnlineKernelRegressor(effort=effort))
+        n, seconds = from_file(path, _TARGET, OnlineKernelRegressor(effort="fast"))
         for step, spent in seconds.items():
             best[step] = min(best.get(step, spent), spent)
-    settings = {"rows": n, "effort": effort}
-    whole = 1e6 * sum(best.values()) / n
+    settings = {"rows": n, "effort": "fast"}
     for step, spent in best.items():
-        if step != "learning" and not first:
-            continue
-        name = f"{_AIR}: {step}" + (f", {effort}" if step == "learning" else "")
+        name = f"{_AIR}: {step}" + (", fast" if step == "learning" else "")
         yield Number(name, 1e6 * spent / n, "µs a row", settings)
-    goal = _GOAL if effort == "fast" else None
-    yield Number(f"{_AIR}: all, {effort}", whole, "µs a row", settings, at_most=goal)
+    whole = 1e6 * sum(best.values()) / n
+    yield Number(f"{_AIR}: all, fast", whole, "µs a row", settings, at_most=_GOAL)
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -81,11 +71,7 @@ def _reading(path: Path, rows: int, repeats: int) -> Iterator[Number]:
     X = np.random.default_rng(SEED).normal(size=(rows, _NUMBERS))
     names = [f"x{j}" for j in range(_NUMBERS)]
     np.savetxt(path, X, fmt="%.7g", delimiter=",", header=",".join(names), comments="")
-    readers: dict[str, Callable[[], Any]] = {"forks": lambda: _read(path, names[-1])}
-    readers |= {"pandas": _pandas(path), "pyarrow": _pyarrow(path)}
-    contenders: dict[str, Contender] = {
-        name: _timed(read) for name, read in readers.items() if read is not None
-    }
+    contenders = {name: partial(timed, read) for name, read in _readers(path, names[-1]).items()}
     settings = {"rows": rows, "columns": _NUMBERS}
     for name, one in best_times(contenders, repeats).items():
         goal = _ROWS_PER_SECOND if name == "forks" else None
@@ -93,32 +79,21 @@ def _reading(path: Path, rows: int, repeats: int) -> Iterator[Number]:
         yield Number(title, rows / one.seconds, "rows a second", settings, at_least=goal)
 
 
-def _timed(read: Callable[[], Any]) -> Contender:
-    def contender() -> Timed:
-        return timed(read)
-
-    return contender
-
-
-def _read(path: Path, target: str) -> int:
-    return sum(len(y) for _, y in read_csv(path, target=target))
-
-
-def _pandas(path: Path) -> Any:
-    try:
+def _readers(path: Path, target: str) -> dict[str, Callable[[], Any]]:
+    """Return our reader of CSV, and those of others that are installed."""
+    readers: dict[str, Callable[[], Any]] = {
+        "forks": lambda: sum(len(y) for _, y in read_csv(path, target=target))
+    }
+    with suppress(ModuleNotFoundError):
         import pandas
-    except ModuleNotFoundError:
-        return None
-    return lambda: pandas.read_csv(path)
 
-
-def _pyarrow(path: Path) -> Any:
-    try:
+        readers["pandas"] = lambda: pandas.read_csv(path)
+    with suppress(ModuleNotFoundError):
         from pyarrow import csv
-    except ModuleNotFoundError:
-        return None
-    options = csv.ReadOptions(use_threads=False)
-    return lambda: csv.read_csv(path, read_options=options)
+
+        options = csv.ReadOptions(use_threads=False)
+        readers["pyarrow"] = lambda: csv.read_csv(path, read_options=options)
+    return readers
 
 
 PART = Part(__doc__, measure, {"rows": 20_000, "numbers": 50_000})

@@ -16,9 +16,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from forks.experiments.bench._table_peers import (
     FOREST,
     PlayedTable,
     check_peers,
+    outcome_of,
     play_river,
     play_vw,
     river_models,
@@ -64,8 +64,7 @@ def measure(
             continue
         with tempfile.TemporaryDirectory() as folder:
             taken = take(chosen, rows, Path(folder))
-            outcomes = {name: play() for name, play in _contenders(taken, peers).items()}
-            yield from _numbers(chosen, len(taken.y), outcomes)
+            yield from _numbers(chosen, len(taken.y), _outcomes(taken, peers))
             if peers and chosen in TABLES and FOREST in river_models(taken):
                 few = take(chosen, forest_rows, Path(folder))
                 some = {_OURS: _run(few), FOREST: play_river(few, river_models(few)[FOREST]())}
@@ -73,24 +72,16 @@ def measure(
                 yield from _numbers(replace(chosen, name=first), len(few.y), some)
 
 
-def _contenders(taken: Taken, peers: bool) -> dict[str, Callable[[], PlayedTable]]:
-    own: dict[str, Callable[[], PlayedTable]] = {
-        _OURS: partial(_run, taken),
-        _BY_HAND: partial(_by_hand, taken),
-    }
-    if not peers:
-        return own
-    river = {
-        name: partial(_made_and_played, taken, make)
-        for name, make in river_models(taken).items()
-        if name != FOREST
-    }
-    vw = {name: partial(play_vw, taken, options) for name, options in vw_options(taken).items()}
-    return {**own, **river, **vw}
-
-
-def _made_and_played(taken: Taken, make: Callable[[], Any]) -> PlayedTable:
-    return play_river(taken, make())
+def _outcomes(taken: Taken, peers: bool) -> dict[str, PlayedTable]:
+    """Play a table with all models but the forest, which gets fewer rows."""
+    outcomes = {_OURS: _run(taken), _BY_HAND: _by_hand(taken)}
+    if peers:
+        for name, make in river_models(taken).items():
+            if name != FOREST:
+                outcomes[name] = play_river(taken, make())
+        for name, options in vw_options(taken).items():
+            outcomes[name] = play_vw(taken, options)
+    return outcomes
 
 
 def _numbers(chosen: Chosen, rows: int, outcomes: dict[str, PlayedTable]) -> Iterator[Number]:
@@ -111,39 +102,28 @@ def _by_hand(taken: Taken) -> PlayedTable:
     classifies, model = taken.chosen.classifies, _model(taken.chosen)
     player = player_for(_BY_HAND, model, classes=np.unique(taken.y) if classifies else None)
     X = prepared(taken)
+    answers = []
     for start in range(0, len(taken.y), _CHUNK):
         part = slice(start, start + _CHUNK)
-        player.play(np.ascontiguousarray(X[part]), taken.y[part])
-    at = player.checkpoint()
-    per_row = 1e6 * player.clock.seconds / len(taken.y)
-    if classifies:
-        return PlayedTable(100.0 * at.mistake_rate, None, per_row)
-    return PlayedTable(float(np.sqrt(at.squared_error)), at.absolute_error, per_row)
-
-
-# ---- the command ---------------------------------------------------------------------------------
+        answers.append(player.play(np.ascontiguousarray(X[part]), taken.y[part]).answers)
+    return outcome_of(taken, np.concatenate(answers), player.clock.seconds)
 
 
 def _run(taken: Taken) -> PlayedTable:
     """Play the file with `forks run`, and once more in this process for the time."""
-    figures = _command(taken.path, taken.chosen)
-    n, seconds = from_file(taken.path, taken.chosen.label, _model(taken.chosen))
-    per_row = 1e6 * sum(seconds.values()) / n
-    if "mistake_rate" in figures:
-        return PlayedTable(100.0 * figures["mistake_rate"], None, per_row)
-    errors = figures["root_mean_squared_error"], figures["mean_absolute_error"]
-    return PlayedTable(*errors, per_row)
-
-
-def _command(path: Path, chosen: Chosen) -> dict[str, Any]:
-    """Return the last figures of `forks run`."""
+    path, chosen = taken.path, taken.chosen
     label = [] if chosen.label is None else ["--label", chosen.label]
     command = [sys.executable, "-m", "forks.cli", "run", str(path), *label, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{chosen.name}: {done.stderr.strip()[-500:]}")
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
+    figures = json.loads(done.stdout)
+    n, seconds = from_file(path, chosen.label, _model(chosen))
+    per_row = 1e6 * sum(seconds.values()) / n
+    if "mistake_rate" in figures:
+        return PlayedTable(100.0 * figures["mistake_rate"], None, per_row)
+    errors = figures["root_mean_squared_error"], figures["mean_absolute_error"]
+    return PlayedTable(*errors, per_row)
 
 
 PART = Part(__doc__, measure, {"rows": 5_000, "peers": False})

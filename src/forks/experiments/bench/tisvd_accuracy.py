@@ -16,10 +16,6 @@ from forks.linalg import TISVD
 _N, _RANK = 100, 30
 
 
-def _gaussian(rng: np.random.Generator) -> Any:
-    return rng.standard_normal((2, _N, 3))
-
-
 def _deficient(rng: np.random.Generator) -> Any:
     """Three columns that span two dimensions, as in the update of FORKS."""
     s, psi = rng.standard_normal((2, _N))
@@ -29,7 +25,10 @@ def _deficient(rng: np.random.Generator) -> Any:
 def measure(updates: int = 500, long: int = 50_000) -> Iterator[Number]:
     """Follow the running matrix M <- M_k + D1 D2' by TISVD and by dense SVDs."""
     settings = {"n": _N, "rank": _RANK, "columns": 3, "updates": updates}
-    kinds = {"rank-3 updates": _gaussian, "rank-deficient updates": _deficient}
+    kinds = {
+        "rank-3 updates": lambda rng: rng.standard_normal((2, _N, 3)),
+        "rank-deficient updates": _deficient,
+    }
     for kind, update in kinds.items():
         rng = np.random.default_rng(SEED)
         M = rng.standard_normal((_N, _N))

@@ -17,16 +17,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import Perceptron, SGDClassifier
 
 from forks import OnlineKernelClassifier
 from forks.datasets import load, order
 from forks.engine import Vector
+from forks.evaluate import is_mistake, player_for
 from forks.evaluate.metrics import SIGNS
-from forks.experiments.bench._data import SEED
+from forks.experiments.bench._data import SEED, Stream
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._peers import in_batches
+from forks.experiments.bench._table_peers import vw_predictions
 from forks.experiments.bench._timing import Timed, best_times, timed
-from forks.experiments.bench._words import SparseStream, made_words, source_code
-from forks.experiments.record import Missing
+from forks.experiments.bench._words import made_words, source_code
 from forks.learners import Wide
 
 _OURS = "Wide"
@@ -34,6 +38,14 @@ _WIDE, _ENTRIES = 40_000, 156
 _FIRST = "words"
 _BATCH = 20  # rows that scikit-learn predicts, then learns
 _VW = {"squared": "", "logistic": "--loss_function logistic", "hinge": "--loss_function hinge"}
+_SGD = partial(SGDClassifier, random_state=SEED)
+_LINEAR = {
+    "SGD, hinge": _SGD(),
+    "SGD, logistic": _SGD(loss="log_loss"),
+    "SGD, logistic, averaged": _SGD(loss="log_loss", average=True),
+    "PA": _SGD(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0),
+    "Perceptron": Perceptron(random_state=SEED),
+}
 
 
 def measure(
@@ -66,8 +78,8 @@ def measure(
 
 
 def _streams(
-    first: SparseStream, rows: int, width: int, sets: tuple[str, ...]
-) -> Iterator[tuple[str, SparseStream]]:
+    first: Stream, rows: int, width: int, sets: tuple[str, ...]
+) -> Iterator[tuple[str, Stream]]:
     yield _FIRST, first
     yield "words, TF-IDF", made_words(rows, width, values="tf-idf", interaction=0.0, seed=1)
     yield "words, turned", made_words(rows, width, values="binary", changes=True, seed=2)
@@ -75,74 +87,43 @@ def _streams(
     for name in sets:
         X, y = load(name)
         chosen = order(len(y), SEED)[:rows]
-        yield name, SparseStream(sparse.csr_array(X[chosen]), y[chosen])
+        yield name, Stream(sparse.csr_array(X[chosen]), y[chosen])
 
 
-def _models(peers: bool) -> dict[str, Callable[[SparseStream], Vector]]:
+def _models(peers: bool) -> dict[str, Callable[[Stream], Vector]]:
     """Return what plays a stream and tells which answers were wrong."""
-    ours = {_OURS: Wide(), f"{_OURS}, no landmarks": Wide(landmarks=0)}
-    models: dict[str, Callable[[SparseStream], Vector]] = {
-        name: partial(_play_ours, learner) for name, learner in ours.items()
+    models: dict[str, Callable[[Stream], Vector]] = {
+        _OURS: partial(_play_ours, Wide()),
+        f"{_OURS}, no landmarks": partial(_play_ours, Wide(landmarks=0)),
     }
-    if not peers:
-        return models
-    vw = {f"VW, {loss}": partial(_play_vw, options) for loss, options in _VW.items()}
-    return {**models, **vw, **{name: partial(_play_linear, name) for name in _linear_models()}}
+    if peers:
+        models |= {f"VW, {loss}": partial(_play_vw, options) for loss, options in _VW.items()}
+        models |= {name: partial(_play_linear, model) for name, model in _LINEAR.items()}
+    return models
 
 
-def _play_ours(learner: Wide, stream: SparseStream) -> Vector:
+def _play_ours(learner: Wide, stream: Stream) -> Vector:
     model = OnlineKernelClassifier(learner)
     return np.asarray(model.labels_of(model.prequential(*stream)) != stream.y)
 
 
-def _play_vw(options: str, stream: SparseStream) -> Vector:
-    try:
-        from vowpalwabbit import pyvw
-    except ModuleNotFoundError as error:
-        raise Missing("Vowpal Wabbit is not installed: pip install vowpalwabbit") from error
-    model = pyvw.Workspace(f"--quiet -b 18 {options}")
-    wrong = np.empty(len(stream.y), bool)
-    X = stream.X
+def _play_vw(options: str, stream: Stream) -> Vector:
+    X, lines = stream.X, []
     for t, label in enumerate(stream.y):
         entries = slice(X.indptr[t], X.indptr[t + 1])
         pairs = zip(X.indices[entries].tolist(), X.data[entries].tolist(), strict=True)
         words = " ".join(f"{feature}:{value:.9g}" for feature, value in pairs)
-        example = model.parse(f"{int(label)} | {words}")
-        model.learn(example)  # whose prediction was made before
-        wrong[t] = (example.get_simplelabel_prediction() >= 0.0) != (label > 0.0)
-        model.finish_example(example)
-    model.finish()
-    return wrong
+        lines.append(f"{int(label)} | {words}")
+    return is_mistake(vw_predictions(lines, options)[0], stream.y)
 
 
-def _linear_models() -> dict[str, Any]:
-    from sklearn import linear_model
-
-    make = linear_model.SGDClassifier
-    return {
-        "SGD, hinge": lambda: make(random_state=SEED),
-        "SGD, logistic": lambda: make(loss="log_loss", random_state=SEED),
-        "SGD, logistic, averaged": lambda: make(loss="log_loss", average=True, random_state=SEED),
-        "PA": lambda: make(
-            loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, random_state=SEED
-        ),
-        "Perceptron": lambda: linear_model.Perceptron(random_state=SEED),
-    }
+def _play_linear(model: Any, stream: Stream) -> Vector:
+    player = player_for(type(model).__name__, clone(model), classes=SIGNS)
+    scores = in_batches(player, *stream, batch=_BATCH).result
+    return is_mistake(scores, stream.y)[_BATCH:]
 
 
-def _play_linear(name: str, stream: SparseStream) -> Vector:
-    model = _linear_models()[name]()
-    X, y = stream
-    model.partial_fit(X[:_BATCH], y[:_BATCH], classes=SIGNS)
-    scores = np.empty(len(y))
-    for t in range(_BATCH, len(y), _BATCH):
-        batch = slice(t, t + _BATCH)
-        scores[batch] = model.decision_function(X[batch])
-        model.partial_fit(X[batch], y[batch])
-    return np.asarray((scores >= 0.0) != (y > 0.0))[_BATCH:]
-
-
-def _costs(stream: SparseStream, repeats: int) -> Iterator[Number]:
+def _costs(stream: Stream, repeats: int) -> Iterator[Number]:
     """Measure time and memory of a pass over the first stream, and memory of very wide rows."""
     settings = {"rows": len(stream.y), "features": stream.X.shape[1]}
 

@@ -18,8 +18,13 @@ from rich.console import Console
 
 from forks.estimators.first_rows import median_distance
 from forks.experiments.compare.contestants import chosen
-from forks.experiments.compare.problem import CLASSIFICATION, made_up_problem, read_problem
-from forks.experiments.compare.runs import Comparison, Run, played
+from forks.experiments.compare.problem import (
+    CLASSIFICATION,
+    Comparison,
+    made_up_problem,
+    read_problem,
+)
+from forks.experiments.compare.runs import Run, played
 from forks.experiments.compare.scaling import scaled_at_once
 from forks.experiments.compare.table import show
 from forks.experiments.report import plain_console

@@ -17,40 +17,27 @@ from forks import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.evaluate import LearnerPlayer, player_for
 from forks.evaluate.player import Player
 from forks.evaluate.players import for_several_classes
-from forks.experiments.compare.problem import REGRESSION
-from forks.kernels import Kernel
+from forks.experiments.compare.problem import REGRESSION, Comparison
+from forks.kernels import Gaussian
 from forks.learners.catalogue import CATALOGUE, Setting, find
 from forks.losses import SquaredError
 
 DEFAULT = "default"  # what `OnlineKernelClassifier()` and `OnlineKernelRegressor()` are
 
 
-class Field(NamedTuple):
-    """What contestants are told of a problem."""
-
-    task: str
-    classes: np.ndarray | None
-    kernel: Kernel
-    budget: int
-    n_rounds: int
-
-
 class Contestant(NamedTuple):
     """One column of answers."""
 
     name: str
-    player: Callable[[Field, int], Player]  # of a field and a seed
+    player: Callable[[Comparison, Any, int], Player]  # of what is compared, classes and a seed
     batch: bool = False  # are rows predicted in batches?
 
 
 def chosen(methods: Sequence[str], models: Sequence[str], task: str) -> list[Contestant]:
     """Return the contestants that were named, or all of ours; then the models from elsewhere."""
-    found = [_ours(name, task) for name in methods]
-    if not methods:
-        rows = [m for m in CATALOGUE if task != REGRESSION or m.regression]
-        found = [_ours(method.name, task) for method in rows]
-        found.append(_ours(DEFAULT, task))
-    return [*found, *(_theirs(text, task) for text in models)]
+    fitting = (method.name for method in CATALOGUE if task != REGRESSION or method.regression)
+    ours = (_ours(name, task) for name in methods or (*fitting, DEFAULT))
+    return [*ours, *(_theirs(text, task) for text in models)]
 
 
 def _ours(name: str, task: str) -> Contestant:
@@ -62,17 +49,18 @@ def _ours(name: str, task: str) -> Contestant:
     return Contestant(method.name, partial(_learner_player, method.name))
 
 
-def _default_player(field: Field, seed: int) -> Player:
-    kind: Any = OnlineKernelRegressor if field.task == REGRESSION else OnlineKernelClassifier
-    return player_for(DEFAULT, kind(random_state=seed), classes=field.classes)
+def _default_player(plan: Comparison, classes: Any, seed: int) -> Player:
+    kind: Any = OnlineKernelRegressor if plan.task == REGRESSION else OnlineKernelClassifier
+    return player_for(DEFAULT, kind(random_state=seed), classes=classes)
 
 
-def _learner_player(name: str, field: Field, seed: int) -> Player:
-    loss = {"loss": SquaredError()} if field.task == REGRESSION else {}
-    learner = find(name).make(Setting(field.kernel, field.budget, field.n_rounds, **loss))
+def _learner_player(name: str, plan: Comparison, classes: Any, seed: int) -> Player:
+    loss = {"loss": SquaredError()} if plan.task == REGRESSION else {}
+    kernel = Gaussian(plan.bandwidth)
+    learner = find(name).make(Setting(kernel, plan.budget, plan.n_rows, **loss))
     # as an estimator with this random_state draws it
     drawn = np.random.RandomState(seed).randint(2**31 - 1)
-    return LearnerPlayer(name, learner, seed=drawn, classes=field.classes)
+    return LearnerPlayer(name, learner, seed=drawn, classes=classes)
 
 
 # ---- from elsewhere ------------------------------------------------------------------------------
@@ -86,14 +74,13 @@ def _theirs(text: str, task: str) -> Contestant:
     path, arguments = _parsed(described, text)
     kind = makers[package](path, text)
     try:
-        model = kind(**arguments)
+        kind(**arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(f"--model {text}: {error}") from None
-    play = _river_player if package == "river" else _sklearn_player
-    player = play(text, model, Field(task, np.array([0, 1]), None, 1, 1), 0)
+    make = partial(_their_player, text, kind, arguments)
+    player = make(None, None if task == REGRESSION else np.array([0, 1]), 0)
     if player.classifies == (task == REGRESSION):
         raise ValueError(f"--model {text} is not for {task}")
-    make = partial(_made, play, text, kind, arguments)
     return Contestant(text, make, batch=package == "sklearn")
 
 
@@ -144,20 +131,14 @@ def _imported(module: str, name: str, text: str, package: str, install: str) -> 
         raise ValueError(f"--model {text}: {package} has no {module}.{name}") from None
 
 
-def _made(
-    play: Any, text: str, kind: Any, arguments: dict[str, Any], field: Field, seed: int
+def _their_player(
+    name: str, kind: Any, arguments: dict[str, Any], plan: Any, classes: Any, seed: int
 ) -> Player:
-    return play(text, kind(**arguments), field, seed)
-
-
-def _river_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    del seed
-    several = field.classes is not None and len(field.classes) > 2
-    return player_for(name, for_several_classes(model) if several else model, classes=field.classes)
-
-
-def _sklearn_player(name: str, model: Any, field: Field, seed: int) -> Player:
-    if hasattr(model, "random_state") and model.random_state is None:
+    del plan
+    model = kind(**arguments)
+    if hasattr(model, "learn_one"):
+        several = classes is not None and len(classes) > 2
+        model = for_several_classes(model) if several else model
+    elif getattr(model, "random_state", seed) is None:
         model.set_params(random_state=seed)
-    classes = None if field.task == REGRESSION else field.classes
     return player_for(name, model, classes=classes)

@@ -1,24 +1,43 @@
-"""Rows, labels and task of a data set, or of any file that `forks run` takes."""
+"""What is compared: rows, labels and task of a data set, or of any file that `forks run` takes."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from forks.datasets import describe, load, names, published_orders
 from forks.evaluate.rows import labelled_of, labels_among
 from forks.features import TableEncoder
 from forks.streams import CHANGING, StreamError, changing
-from forks.streams.columns import RawTable
+from forks.streams.columns import RawTable, joined
 from forks.streams.tables import InputFile, Told
 
 REGRESSION, CLASSIFICATION = "regression", "classification"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    data: str
+    task: str
+    order: str  # "shuffled" or "file"
+    scale: bool
+    budget: int
+    bandwidth: float
+    n_rows: int
+    n_permutations: int
+    seed: int
+    batch: int
+
+
 class Problem(NamedTuple):
-    """Rows and labels; joblib shares large arrays between processes."""
+    """Rows and labels, two classes as False and True, which every library takes.
+
+    joblib shares large arrays between processes.
+    """
 
     name: str
     X: Any
@@ -35,7 +54,7 @@ class Problem(NamedTuple):
 def made_up_problem(name: str, n_rows: int, seed: int) -> Problem:
     """Return a generated stream that changes, in its own order."""
     X, y = changing(name, n_rows, seed)
-    return Problem(name, X, y, CLASSIFICATION, np.empty((0, 0), np.int64), True)
+    return Problem(name, X, _labels(y), CLASSIFICATION, np.empty((0, 0), np.int64), True)
 
 
 def read_problem(
@@ -60,7 +79,14 @@ def read_problem(
     elif len(np.unique(y)) < 2:
         first = f"{y[0]:g}" if y.dtype.kind in "biuf" else str(y[0])
         raise ValueError(f"{data}: labels must be of two classes or more, got one: {first}")
+    else:
+        y = _labels(y)
     return Problem(data, X, y, task, orders, in_time)
+
+
+def _labels(y: np.ndarray) -> np.ndarray:
+    classes = np.unique(y)
+    return np.asarray(y == classes[1]) if len(classes) == 2 else y
 
 
 def _read_file(data: str, label: str | None) -> tuple[Any, np.ndarray]:
@@ -79,11 +105,7 @@ def _read_file(data: str, label: str | None) -> tuple[Any, np.ndarray]:
     y: np.ndarray = np.concatenate(labels)
     there = labelled_of(y)
     some: Any = slice(None) if there is None else there
-    return _rows([chunk.X for chunk in chunks], file.kinds)[some], labels_among(y, there)
-
-
-def _rows(parts: list[Any], kinds: dict[str, str]) -> Any:
-    """Return all rows as numbers; a table is encoded without its labels, whatever their order."""
-    if isinstance(parts[0], RawTable):
-        return TableEncoder(kinds=kinds).fit_transform(RawTable.joined(parts))
-    return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+    X = joined([chunk.X for chunk in chunks])
+    if isinstance(X, RawTable):  # encoded without the labels, whatever their order
+        X = TableEncoder(kinds=file.kinds).fit_transform(X)
+    return X[some], labels_among(y, there)

@@ -8,12 +8,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from forks.evaluate.player import Player
-from forks.experiments.compare.contestants import Contestant, Field
-from forks.experiments.compare.problem import Problem
+from forks.experiments.compare.contestants import Contestant
+from forks.experiments.compare.problem import Comparison, Problem
 from forks.experiments.compare.scaling import scaled_online
 from forks.experiments.report import with_progress
-from forks.kernels import Gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,27 +27,6 @@ class Run:
     state_bytes: int | None = 0
     figures: dict[str, float] = field(default_factory=dict)
     failure: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """What is compared."""
-
-    data: str
-    task: str
-    order: str  # "shuffled" or "file"
-    scale: bool
-    budget: int
-    bandwidth: float
-    n_rows: int
-    n_permutations: int
-    seed: int
-    batch: int
-
-    def field_of(self, problem: Problem) -> Field:
-        """Return what contestants are told."""
-        kernel = Gaussian(self.bandwidth)
-        return Field(self.task, _labels(problem)[1], kernel, self.budget, self.n_rows)
 
 
 def played(
@@ -68,15 +45,6 @@ def played(
     return with_progress(runs, len(tasks), console, lambda run: run.method, first)
 
 
-def _labels(problem: Problem) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return labels and classes that every library takes: two classes are False and True."""
-    classes = problem.classes
-    if classes is None:
-        return problem.y, None
-    codes = np.searchsorted(classes, problem.y)
-    return (codes == 1, np.array([False, True])) if len(classes) == 2 else (problem.y, classes)
-
-
 def order_of(plan: Comparison, problem: Problem, permutation: int) -> Any:
     """Return the order of the rows: as they are, published, or drawn."""
     if plan.order == "file":
@@ -93,10 +61,12 @@ def _play(plan: Comparison, problem: Problem, contestant: Contestant, permutatio
     run = Run(method=contestant.name, permutation=permutation)
     try:
         order = order_of(plan, problem, permutation)
-        X, y = problem.X[order], _labels(problem)[0][order]
+        X, y = problem.X[order], problem.y[order]
         X = scaled_online(X) if plan.scale else X
-        player = contestant.player(plan.field_of(problem), plan.seed + permutation)
-        _pass(player, X, y, plan.batch if contestant.batch else len(y))
+        player = contestant.player(plan, problem.classes, plan.seed + permutation)
+        batch = plan.batch if contestant.batch else len(y)
+        for start in range(0, len(y), batch):
+            player.play(X[start : start + batch], y[start : start + batch])
     except Exception as error:
         return replace(run, failure=f"{type(error).__name__}: {error}")
     at = player.checkpoint()
@@ -109,8 +79,3 @@ def _play(plan: Comparison, problem: Problem, contestant: Contestant, permutatio
         state_bytes=at.state_bytes,
         figures=dict(at.figures),
     )
-
-
-def _pass(player: Player, X: Any, y: np.ndarray, batch: int) -> None:
-    for start in range(0, len(y), batch):
-        player.play(X[start : start + batch], y[start : start + batch])

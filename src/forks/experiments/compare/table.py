@@ -8,20 +8,25 @@ import numpy as np
 from rich.console import Console
 
 from forks.experiments.compare.contestants import Contestant
-from forks.experiments.compare.problem import REGRESSION
-from forks.experiments.compare.runs import Comparison, Run
+from forks.experiments.compare.problem import CLASSIFICATION, REGRESSION, Comparison
+from forks.experiments.compare.runs import Run
 from forks.experiments.record import grouped
 from forks.experiments.report import Table
 from forks.experiments.reproduce.paper import printed
 
 _CLASSES = {"auc": "AUC", "log_loss": "log loss", "kappa_temporal": "kappa-temporal"}
 _NUMBERS = {"mean_absolute_error": "mean error", "r2": "R2"}
-_LAST, _MAJORITY, _MEAN = "last label", "most frequent class", "mean label"
+_LAST = "last label"
 # Lines to beat, and the figure of any run that has each.
 _LINES = {
-    _LAST: ("last_label_mistake_rate", "last_value_root_mean_squared_error"),
-    _MAJORITY: ("majority_mistake_rate", ""),
-    _MEAN: ("", "mean_value_root_mean_squared_error"),
+    CLASSIFICATION: {
+        _LAST: "last_label_mistake_rate",
+        "most frequent class": "majority_mistake_rate",
+    },
+    REGRESSION: {
+        _LAST: "last_value_root_mean_squared_error",
+        "mean label": "mean_value_root_mean_squared_error",
+    },
 }
 
 _SOURCE = (
@@ -40,18 +45,13 @@ def show(
     """Print what was compared, and the table."""
     console.print(_opening(plan, contestants, n_features), soft_wrap=True)
     regression, by_name = plan.task == REGRESSION, grouped(runs, attrgetter("method"))
-    names = {k: v for k, v in (_NUMBERS if regression else _CLASSES).items()
-             if plan.order == "file" or k != "kappa_temporal"}  # fmt: skip
+    names = dict(_NUMBERS if regression else _CLASSES)
+    if plan.order != "file":
+        names.pop("kappa_temporal", None)
     rows = [[c.name, *_cells(by_name[c.name], names, regression)] for c in contestants]
     rows += _lines_to_beat(plan, runs, len(names))
-    header = [
-        "",
-        "RMSE" if regression else "mistakes",
-        *names.values(),
-        "rows/s",
-        "points",
-        "state",
-    ]
+    error = "RMSE" if regression else "mistakes"
+    header = ["", error, *names.values(), "rows/s", "points", "state"]
     published = [_published(plan, row[0]) for row in rows]
     if any(published):
         header.append("published")
@@ -119,14 +119,10 @@ def _lines_to_beat(plan: Comparison, runs: Sequence[Run], n_more: int) -> list[l
     """Return the lines that the labels alone make; the last label is one in file order only."""
     done = next((run for run in runs if not run.failure), None)
     rows = []
-    for title, names in _LINES.items():
-        name = names[plan.task == REGRESSION]
-        if done is None or not name or (title == _LAST and plan.order != "file"):
-            continue
-        value = np.array([done.figures[name]])
-        rows.append(
-            [f"({title})", _with_deviation(value, plan.task == REGRESSION), *[""] * (n_more + 3)]
-        )
+    for title, name in _LINES[plan.task].items():
+        if done is not None and (title != _LAST or plan.order == "file"):
+            error = _with_deviation(np.array([done.figures[name]]), plan.task == REGRESSION)
+            rows.append([f"({title})", error, *[""] * (n_more + 3)])
     return rows
 
 

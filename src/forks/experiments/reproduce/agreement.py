@@ -7,7 +7,7 @@ from typing import NamedTuple
 from forks.experiments.record import DONE, Record, grouped
 from forks.experiments.report import Block, Table, plus_minus
 from forks.experiments.reproduce.paper import DRIVERS_SIZES, FLOORED, Printed, plain_name
-from forks.experiments.reproduce.rates import Cell, Line, lines
+from forks.experiments.reproduce.rates import Cell, lines
 
 
 class Comparison(NamedTuple):
@@ -50,21 +50,15 @@ def comparisons(records: Iterable[Record]) -> list[Comparison]:
         if line.paper is not None and method == plain_name(method):
             driver = by_name.get((stream, method + DRIVERS_SIZES))
             floored = by_name.get((stream, method + FLOORED))
-            others = _other_regimes(line, driver, floored)
+            is_other = line.published.bandwidth != getattr(line.authors, "bandwidth", None)
+            regimes = {
+                "small values 0": floored and floored.authors,
+                "driver's sizes": driver and driver.authors,
+                "best width": line.published if is_other else None,
+                "driver's sizes, best width": driver and driver.published,
+            }
+            others = {name: cell for name, cell in regimes.items() if cell is not None}
             found.append(Comparison(stream, method, line.paper, line.authors, others))
-    return found
-
-
-def _other_regimes(line: Line, driver: Line | None, floored: Line | None) -> dict[str, Cell]:
-    found: dict[str, Cell] = {}
-    if floored is not None and floored.authors is not None:
-        found["small values 0"] = floored.authors
-    if driver is not None and driver.authors is not None:
-        found["driver's sizes"] = driver.authors
-    if line.published.bandwidth != getattr(line.authors, "bandwidth", None):
-        found["best width"] = line.published
-    if driver is not None:
-        found["driver's sizes, best width"] = driver.published
     return found
 
 

@@ -64,19 +64,14 @@ def _data_faults(plans: dict[str, list[Run]], skip: bool) -> dict[str, str]:
     A fault in a file is an error, and so is a file that is missing, unless its plan may be skipped.
     """
     faults: dict[str, str] = {}
-    checked: dict[str, str] = {}  # what is missing, by the data set
     for name, runs in plans.items():
         for data in dict.fromkeys(run.data for run in runs if run.needs_data):
-            if data not in checked:
-                try:
-                    check_data(data)
-                    checked[data] = ""
-                except FileNotFoundError as error:
-                    if not skip:
-                        raise
-                    checked[data] = str(error)
-            if checked[data]:
-                faults.setdefault(name, checked[data])
+            try:
+                check_data(data)  # which reads a data set once
+            except FileNotFoundError as error:
+                if not skip:
+                    raise
+                faults.setdefault(name, str(error))
     return faults
 
 

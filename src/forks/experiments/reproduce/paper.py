@@ -61,26 +61,11 @@ def _cells(tables: str) -> dict[tuple[str, str], Printed]:
     return cells
 
 
-_CELLS = _cells(_TABLES)
-TITLE = "Fast Second-Order Online Kernel Learning Through Incremental Matrix Sketching and "
-TITLE += "Decomposition"
-_LEFT_OUT = ("NOGD", "SkeGD", "FORKS")  # methods whose mistakes of stage one are
-METHODS = tuple(dict.fromkeys(method for method, _ in _CELLS))  # in the order of table 1
+CELLS = _cells(_TABLES)
+METHODS = tuple(dict.fromkeys(method for method, _ in CELLS))  # in the order of table 1
 DRIVERS_SIZES = ", driver's sizes"  # ends the name of a method with the sizes of the code
 FLOORED = ", small values 0"  # ends that of one with `forks.experiments.reproduce.runs.SINGLE`
 WITHOUT_CHANCE = ("BPA-S", "Projectron", "NOGD")  # one order of the rows, one number of mistakes
-
-
-def published_rows() -> list[list[str]]:
-    """Return the cells as rows of a table, each with where it is printed."""
-    rows = [["data", "method", "mistakes", "deviation", "seconds", "rounds", "source"]]
-    for (method, column), cell in _CELLS.items():
-        data, _, repeats = column.partition("/")
-        counted = "those of stage one left out" if method in _LEFT_OUT else "all"
-        table = f"adversarial environments, {repeats} repeats" if repeats else "table 1"
-        numbers = [f"{cell.rate:g}", f"{cell.deviation:g}", f"{cell.seconds:g}"]
-        rows.append([data, method, *numbers, counted, f"{TITLE}: {table}"])
-    return rows
 
 
 def plain_name(method: str) -> str:
@@ -96,4 +81,4 @@ def authors_bandwidth(method: str, repeats: int = 0) -> float:
 
 def printed(method: str, data: str, repeats: int = 0) -> Printed | None:
     """Return the paper's cell for a method on a data set, if it has one."""
-    return _CELLS.get((plain_name(method), f"{data}/{repeats}" if repeats else data))
+    return CELLS.get((plain_name(method), f"{data}/{repeats}" if repeats else data))

@@ -1,17 +1,15 @@
 """Runs are played here: one, or many in parallel, and each leaves a record."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from forks.datasets import describe, names, order, prepare, published_orders, read_signs
-from forks.engine import Vector
 from forks.evaluate import LearnerPlayer
 from forks.evaluate.clock import Clock
 from forks.experiments.record import Record, RecordFile, done_keys, played, resident_bytes
@@ -20,6 +18,9 @@ from forks.streams import Chunk, adversarial
 
 _CHUNK = 10_000  # rows of a large stream at a time
 _LAST = 1_000  # rounds that show what a learner answers in the end
+_data = lru_cache(maxsize=8)(read_signs)
+_orders = lru_cache(maxsize=8)(published_orders)
+_prepared = lru_cache(maxsize=1)(prepare)
 
 
 def missing_runs(plan: Iterable[Run], records: Iterable[Record]) -> list[Run]:
@@ -112,24 +113,9 @@ def check_data(data: str) -> None:
         _orders(data)
 
 
-@lru_cache(maxsize=8)
-def _data(name: str) -> tuple[Any, Vector]:
-    return read_signs(name)
-
-
-@lru_cache(maxsize=8)
-def _orders(name: str) -> Any:
-    return published_orders(name)
-
-
 def _is_stream(name: str) -> bool:
     """Return whether a data set is played chunk by chunk, in its own order."""
     return name in names(None) and describe(name).time_order
-
-
-@lru_cache(maxsize=1)
-def _prepared(name: str) -> Callable[[int], Iterator[Chunk]]:
-    return prepare(name)
 
 
 def _chunks(run: Run) -> Iterator[Chunk]:

@@ -7,6 +7,7 @@ second block lying. Time is CPU time of a pass of the first.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,16 @@ def plan(permutations: int = 20, data: Sequence[str] = tuple(ROWS)) -> Iterator[
                 yield Run("defaults", name, variant, "Adaptive", arguments, permutation, repeats)
 
 
-def tables(records: Sequence[Record]) -> list[Block]:
-    """Return the mean mistake rates, a line per variant and a column per stream."""
-    return rates_of(records, VARIANTS)
-
-
 def rates_of(records: Sequence[Record], names: Iterable[str]) -> list[Block]:
-    """Return the mean mistake rates, in the order of `names`, and the time of the default."""
+    """Return the mean mistake rates, a line per variant and a column per stream.
+
+    Lines are in the order of `names`; the last one has the time of the default.
+    """
     runs = grouped(records, lambda r: (r["method"], stream_name(r["data"], r["repeats"])))
     streams = list(dict.fromkeys(stream for _, stream in runs))
     variants = {name for name, _ in runs}
     lines = []
-    known = list(names)
-    for name in [*(v for v in known if v in variants), *sorted(variants - set(known))]:
+    for name in [*(v for v in names if v in variants), *sorted(variants - set(names))]:
         own = [[every_round(r) for r in runs.get((name, stream), [])] for stream in streams]
         lines.append([name, *(spread(rates) if rates else "" for rates in own)])
     speed = ["µs a round"]
@@ -68,4 +66,5 @@ def rates_of(records: Sequence[Record], names: Iterable[str]) -> list[Block]:
     return [permutations, Table(["", *streams], [*lines, speed])]
 
 
+tables = partial(rates_of, names=VARIANTS)
 CHAPTER = Chapter(__doc__, plan, tables, quick={"permutations": 3})

@@ -7,10 +7,9 @@ games, 500 points repeated and every second block lying. Time is CPU time of a p
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from forks.experiments.record import Record
-from forks.experiments.report import Block
 from forks.experiments.reproduce.chapters import Chapter
 from forks.experiments.reproduce.chapters.defaults import DEFAULT, GAMES, rates_of
 from forks.experiments.reproduce.chapters.table1 import ROWS
@@ -36,9 +35,5 @@ def plan(
                 yield Run("experts", name, variant, learner, arguments, permutation, repeats)
 
 
-def tables(records: Sequence[Record]) -> list[Block]:
-    """Return the mean mistake rates, a line per variant and a column per stream."""
-    return rates_of(records, VARIANTS)
-
-
-CHAPTER = Chapter(__doc__, plan, tables, quick={"permutations": 1, "of_others": 1})
+_QUICK = {"permutations": 1, "of_others": 1}
+CHAPTER = Chapter(__doc__, plan, partial(rates_of, names=VARIANTS), quick=_QUICK)
