@@ -7,6 +7,7 @@ of; after a crash the later ones are done again, and the model is what it was, b
 
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,11 @@ class Keeper:
 
     def _replay(self) -> int:
         """Do what the journal has beyond the checkpoint; return the number of records."""
-        group: list[tuple[int, Operation]] = []
+        operations = ((number, from_record(record)) for number, record in self.journal.replay())
         n = 0
-        for number, record in self.journal.replay():
-            group.append((number, from_record(record)))
-            n += 1
-            if len(group) == _GROUP:
-                self.applier.apply(group)
-                group = []
-        if group:
+        while group := list(islice(operations, _GROUP)):
             self.applier.apply(group)
+            n += len(group)
         return n
 
     def do(self, operations: list[Operation]) -> list[Outcome]:

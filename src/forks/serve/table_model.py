@@ -172,7 +172,7 @@ class TableModel:
             return answers
         self._check_keys(batch)
         base, n = self._base(len(batch)), self._enough(batch)
-        self.first = self.first.joined(batch.part(0, n))
+        self.first = Batch.concatenated([self.first, batch.part(0, n)])
         if len(self.first) < FIRST or not self._can_begin(self.first.labels):
             self.first = self.first.part(max(0, len(self.first) - _MOST_FIRST), len(self.first))
             self.rounds += len(batch)

@@ -46,19 +46,6 @@ class Batch(NamedTuple):
         n = len(range(*slice(start, stop).indices(self.n)))
         return Batch(columns, self.labels[start:stop], weights, n)
 
-    def joined(self, other: "Batch") -> "Batch":
-        """Return these rows and then others; cells that one of them has not are missing."""
-        if not self.n:
-            return other
-        columns = {}
-        for name in dict.fromkeys([*self.columns, *other.columns]):
-            before = self.columns.get(name) or [None] * self.n
-            columns[name] = [*before, *(other.columns.get(name) or [None] * other.n)]
-        weights = None
-        if self.weights is not None or other.weights is not None:
-            weights = [*(self.weights or [1.0] * self.n), *(other.weights or [1.0] * other.n)]
-        return Batch(columns, [*self.labels, *other.labels], weights, self.n + other.n)
-
     @classmethod
     def concatenated(cls, batches: list["Batch"]) -> "Batch":
         """Return the rows of batches, one after the other; cells that one has not are missing."""
