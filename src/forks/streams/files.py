@@ -14,13 +14,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from forks.engine import Vector
 from forks.streams.encodings import Transcoder
 
+Parsed = TypeVar("Parsed")
 PathLike: TypeAlias = str | Path
 Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
 # Readers are generators: closing one closes its file.
@@ -148,7 +149,24 @@ class TextFile:
 
     # ---- lines -------------------------------------------------------------------------------
 
-    def rows(self, n: int, is_row: Callable[[str], bool]) -> dict[int, str]:
+    def parsed(
+        self, n: int, is_row: Callable[[str], object], parse: Callable[[str], Parsed]
+    ) -> list[Parsed]:
+        """Return what `parse` makes of the next n rows; its `ValueError` becomes one of the row.
+
+        A message that begins with a comma says where in the row.
+        """
+        lines = self.rows(n, is_row)
+        found = []
+        for row, (line, text) in enumerate(lines.items(), self.row - len(lines) + 1):
+            try:
+                found.append(parse(text))
+            except (ValueError, RecursionError) as error:
+                fault = str(error) if str(error).startswith(",") else f": {error}"
+                raise StreamError(f"{self.path}, {place(row, line)}{fault}") from None
+        return found
+
+    def rows(self, n: int, is_row: Callable[[str], object]) -> dict[int, str]:
         """Return the next n lines that are rows, by their numbers, and count them.
 
         There are fewer at the end, or if a pipe does not give so many within a second.

@@ -83,16 +83,13 @@ class Cells:
         values[missing] = math.nan
         if others:
             for row in np.flatnonzero(kinds == _scan.OTHER).tolist():
-                values[row] = value = self._slowly(row, column)
+                values[row] = value = written_number(self.text(row, column), self.point)
                 if not math.isfinite(value):
                     faults.append(row)
         if len(words.numbers):
             missing |= words.among(values)
             values[missing] = math.nan
         return Numbers(values, missing, np.array(faults, np.intp))
-
-    def _slowly(self, row: int, column: int) -> float:
-        return written_number(self.text(row, column), self.point)
 
     def _bytes(self) -> np.ndarray:
         return np.frombuffer(self.data, np.uint8)
