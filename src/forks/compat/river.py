@@ -112,16 +112,7 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     """
 
     _task = "classification"
-    _known: TwoLabels
-
-    def __init__(
-        self,
-        learner: Any = "adaptive",
-        max_features: int = 1000,
-        seed: int | None = None,
-        effort: str = "balanced",
-    ) -> None:
-        self._start(learner, effort, max_features, seed, TwoLabels({}))
+    _known = TwoLabels({})
 
     def _with(self, known: TwoLabels, y: Any) -> TwoLabels:
         return known if y in known.targets else known.with_label(y)
@@ -178,7 +169,8 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
     ) -> None:
         self.max_classes = max_classes
         whole("max_classes", max_classes, 1)
-        self._start(learner, effort, max_features, seed, {})
+        super().__init__(learner, max_features, seed, effort)
+        self._known = {}
 
     _n_targets = MOST_CLASSES
 
@@ -244,15 +236,6 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     """
 
     _task = "regression"
-
-    def __init__(
-        self,
-        learner: Any = "adaptive",
-        max_features: int = 1000,
-        seed: int | None = None,
-        effort: str = "balanced",
-    ) -> None:
-        self._start(learner, effort, max_features, seed, None)
 
     def _target(self, known: None, y: Any) -> float:
         return number_of(y)

@@ -32,8 +32,8 @@ class Service:
         Of new models.
     every, seconds
         See `Worker`.
-    most, age, keep_journal
-        See `Keeper`.
+    **kept
+        `most`, `age` and `keep_journal` of `Keeper`.
     """
 
     def __init__(
@@ -43,14 +43,12 @@ class Service:
         *,
         every: int = 50_000,
         seconds: float = 60.0,
-        most: int = 1_000_000,
-        age: float = 7 * 86_400.0,
-        keep_journal: bool = False,
+        **kept: Any,
     ) -> None:
         self.state = Path(state)
         self.settings = settings or Settings()
         self.every, self.seconds = every, seconds
-        self._kept: dict[str, Any] = {"most": most, "age": age, "keep_journal": keep_journal}
+        self._kept = kept
         (self.state / "models").mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state / _LOCK)
         self.workers: dict[str, Worker] = {}
