@@ -105,7 +105,6 @@ class LargeFile:
         self.header: dict[str, Any] = header
 
     def shape_of(self, name: str) -> tuple[int, ...]:
-        """Return the shape of an array."""
         return tuple(self._file.get_slice(name).get_shape())
 
     def blocks(self, size: int = 1 << 24) -> Iterator[tuple[str, np.ndarray]]:

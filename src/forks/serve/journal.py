@@ -26,13 +26,8 @@ class JournalError(Exception):
 class Journal:
     """The records after a checkpoint; one process at a time.
 
-    Parameters
-    ----------
-    folder : path
-    after : int
-        Number of the last record that the checkpoint knows of.
-    keep : bool
-        Do segments stay that a checkpoint knows of?
+    `after` is the number of the last record that the checkpoint knows of. With `keep`, segments
+    that a checkpoint knows of stay.
     """
 
     def __init__(self, folder: Path, after: int = 0, keep: bool = False) -> None:
@@ -109,7 +104,6 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of the segments."""
         return sum(self._path(first).stat().st_size for first in self._segments)
 
     def close(self) -> None:

@@ -120,7 +120,6 @@ class Keeper:
             return self.model.as_bytes({"number": 0})
 
     def close(self) -> None:
-        """Close the files."""
         self.journal.close()
         self.pending.close()
 

@@ -37,7 +37,6 @@ class Metrics:
         self.last_seconds: list[float] = []  # of the latest requests, for the page
 
     def count(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request."""
         if (endpoint, status) not in self._known:  # labels are looked up under a lock
             counter, times = self.requests.labels(endpoint, status), self.seconds.labels(endpoint)
             self._known[endpoint, status] = counter, times

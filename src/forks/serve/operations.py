@@ -42,7 +42,6 @@ class Operation(NamedTuple):
         return len(self.content.batch if self.kind is Kind.ASK else self.content)
 
     def record(self) -> bytes:
-        """Return the record of the journal."""
         return _HEAD.pack(self.kind, self.form, self.time, self.rounds) + self.body
 
 

@@ -63,7 +63,6 @@ class Answers(NamedTuple):
     classes: list[Any] | None
 
     def part(self, start: int, stop: int) -> "Answers":
-        """Return those of some rows."""
         shares = None if self.probabilities is None else self.probabilities[start:stop]
         return Answers(self.labels[start:stop], shares, self.classes)
 

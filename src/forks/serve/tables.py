@@ -40,7 +40,6 @@ class Batch(NamedTuple):
         return self.n
 
     def part(self, start: int, stop: int) -> "Batch":
-        """Return some of the rows."""
         columns = {name: cells[start:stop] for name, cells in self.columns.items()}
         weights = None if self.weights is None else self.weights[start:stop]
         n = len(range(*slice(start, stop).indices(self.n)))

@@ -36,14 +36,8 @@ _Task = tuple[Operation, asyncio.Future[Outcome]]  # what waits, and who waits f
 class Worker(threading.Thread):
     """Learns in the background.
 
-    Parameters
-    ----------
-    name : str
-    keeper : Keeper
-    every : int
-        Rows from one checkpoint to the next.
-    seconds : float
-        Seconds after which there is one in any case, if something was learned.
+    There is a checkpoint after `every` so many rows, and if something was learned after so many
+    `seconds` in any case.
     """
 
     def __init__(
@@ -70,7 +64,6 @@ class Worker(threading.Thread):
 
     @property
     def waiting(self) -> int:
-        """Operations that wait."""
         return len(self._tasks)
 
     def stop(self) -> None:
@@ -83,7 +76,6 @@ class Worker(threading.Thread):
     # ---- the thread --------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Do what comes until the end."""
         spared = False
         while True:
             self._come.wait(timeout=1.0)

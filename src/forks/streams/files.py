@@ -65,13 +65,8 @@ class TextFile:
 
     Every `with` begins anew. `line` counts the lines read so far; `row` is for the reader to count
     rows of data in. Both appear in the error about a file that ends too early, or that is not what
-    its name says. The text is read as lines, or as UTF-8 bytes in `block`s, but not as both.
-
-    Parameters
-    ----------
-    path : path
-    encoding : str or None
-        See `forks.streams.encodings.Transcoder`.
+    its name says. The text is read as lines, or as UTF-8 bytes in `block`s, but not as both. For
+    `encoding` see `forks.streams.encodings.Transcoder`.
     """
 
     live = False  # whether rows may come slowly

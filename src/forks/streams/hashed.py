@@ -107,7 +107,6 @@ class HashedFile:
         self._stack.__exit__(*error)
 
     def chunks(self) -> Iterator[Labelled]:
-        """Return the rows."""
         if self._format.columns is None:
             width = self.input.n_features
             rows = self._format.read(self.path, n_features=width, chunk=self.chunk)

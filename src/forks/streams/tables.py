@@ -95,7 +95,6 @@ class Input:
 
     @property
     def is_table(self) -> bool:
-        """Whether the files are tables."""
         return FORMATS[self.format].columns is not None
 
 
@@ -134,7 +133,6 @@ class Told:
     text: Sequence[str] = ()
 
     def kinds(self, names: Sequence[str], file: str) -> dict[str, str]:
-        """Return the kinds of columns that were told."""
         told = {
             "number": self.numeric,
             "category": self.categorical,

@@ -38,11 +38,9 @@ class Read(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
         return len(self.numbers)
 
     def part(self, rows: slice) -> "Read":
-        """Return some of the rows."""
         if rows.stop - rows.start >= self.n_rows:
             return self
         gaps, labels = self.gaps, self.labels
@@ -136,7 +134,6 @@ class Layout:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
         return len(self.names) > WIDEST and (self.thin or bool(self.texts))
 
     # ---- rows --------------------------------------------------------------------------------

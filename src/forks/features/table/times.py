@@ -72,7 +72,6 @@ class Time:
         return [part for part in _CIRCLES if self.hours or part != "hour"]
 
     def names(self) -> list[str]:
-        """Return the names of the features."""
         parts = self._circles()
         waves = [f"{self.name} {part} {wave}" for part in parts for wave in ("sin", "cos")]
         return [*waves, f"{self.name} years"]

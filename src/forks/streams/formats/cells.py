@@ -44,7 +44,6 @@ class Cells:
         return text.replace('""', '"') if self.quoted[row, column] == 2 else text
 
     def row(self, row: int) -> list[str]:
-        """Return the cells of a row."""
         return [self.text(row, j) for j in range(self.starts.shape[1])]
 
     def values(self, column: int) -> tuple[np.ndarray, list[str]]:
@@ -60,7 +59,6 @@ class Cells:
         return codes, [self.data[starts[i] : ends[i]].decode() for i in firsts[:n].tolist()]
 
     def texts(self, column: int) -> np.ndarray:
-        """Return a column as text."""
         codes, values = self.values(column)
         return np.array(values)[codes]
 
@@ -73,7 +71,6 @@ class Cells:
         return known[codes]
 
     def numbers(self, column: int, words: Words = NO_WORDS) -> Numbers:
-        """Return a column as numbers."""
         bits = np.empty(self.n_rows, np.uint64)
         kinds = np.empty(self.n_rows, np.int8)
         starts, ends = self._places(column)

@@ -104,7 +104,6 @@ class Table:
         return int(column) % n
 
     def cells(self, chunk: int) -> Generator[Cells, None, None]:
-        """Return the rows in chunks."""
         with self.file:
             if not isinstance(self.file, Pipe):  # which is where it was
                 self._reader.start()
