@@ -53,11 +53,7 @@ class Input:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
-        told = asdict(self)
-        told["columns"] = [{**c, "words": list(c["words"])} for c in told["columns"]]
-        if self.label is not None:
-            told["label"]["words"] = list(self.label.words)
-        return {"version": 2, **told, "na": list(self.na)}
+        return {"version": 2, **asdict(self)}
 
     @classmethod
     def from_json(cls, given: Any) -> "Input":
@@ -106,7 +102,7 @@ def _column_from(given: Any) -> ColumnInput:
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(type(text) is str for text in given):
+    if not isinstance(given, list | tuple) or not all(type(text) is str for text in given):
         raise ValueError
     return tuple(given)
 

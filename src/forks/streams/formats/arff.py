@@ -47,14 +47,8 @@ def read_arff(
 
     Parameters
     ----------
-    path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
-    target : str
-        Attribute of the labels.
-    features : sequence of str, optional
-        Attributes of the rows, in this order; by default all but the target.
-    chunk : int
-        Rows in a chunk; the last one may be shorter.
+    path, target, features, chunk
+        See `read_csv`; columns are attributes.
     """
     whole("chunk", chunk, 1)
     return numbers_of(_columns(path, None, chunk), path, target, features)

@@ -20,14 +20,8 @@ def read_json_lines(
 
     Parameters
     ----------
-    path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
-    target : str
-        Key of the labels.
-    features : sequence of str, optional
-        Keys of the rows, in this order; by default all of the first chunk but the target.
-    chunk : int
-        Rows in a chunk; the last one may be shorter.
+    path, target, features, chunk
+        See `read_csv`; columns are keys, by default all of the first chunk.
     """
     whole("chunk", chunk, 1)
     return numbers_of(_columns(path, None, chunk), path, target, features)

@@ -54,9 +54,9 @@ def read_parquet(
         if not _is_number(kind):
             raise StreamError(f"{path}: column {name!r} must have numbers, and has {kind}")
 
-    def numbers(row: int, batch: Any) -> Chunk:
+    def numbers(row: int, batch: Any) -> list[Chunk]:
         values = [_values(path, row, name, batch.column(name)) for name in columns]
-        return np.column_stack(values[:-1]), values[-1]
+        return [(np.column_stack(values[:-1]), values[-1])]
 
     return _chunks(path, columns, chunk, numbers)
 
@@ -67,7 +67,7 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
         there = list(file.schema_arrow.names)
     names = there if names is None else names
     check_columns(path, names, there)
-    return _chunks(path, names, chunk, lambda row, batch: raw_columns(batch, names))
+    return _chunks(path, names, chunk, lambda row, batch: [raw_columns(batch, names)])
 
 
 @contextmanager
@@ -94,24 +94,27 @@ def as_stream_error(what: str) -> Iterator[None]:
         raise StreamError(f"{what}: {error}") from error
 
 
-def _chunks(
-    path: Path, columns: Sequence[str], chunk: int, made: Callable[[int, Any], Any]
-) -> Generator[Any, None, None]:
-    """Yield what `made` makes of the rows before a batch, and the batch.
+def made_of(
+    batches: Iterator[Any], name: PathLike, make: Callable[[int, Any], list[Any]]
+) -> Iterator[Any]:
+    """Yield the chunks that `make` makes of the number of rows before a batch, and the batch."""
+    row = 0
+    while True:
+        with as_stream_error(f"{name} cannot be read beyond row {row}"):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            chunks = make(row, batch)
+        yield from chunks
+        row += batch.num_rows
 
-    Batches are shorter where row groups of text end.
-    """
-    with _opened(path) as file:
-        row = 0
+
+def _chunks(
+    path: Path, columns: Sequence[str], chunk: int, make: Callable[[int, Any], list[Any]]
+) -> Generator[Any, None, None]:
+    with _opened(path) as file:  # whose batches are shorter where row groups of text end
         batches = file.iter_batches(chunk, columns=list(dict.fromkeys(columns)))
-        while True:
-            with as_stream_error(f"{path} cannot be read beyond row {row}"):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                part = made(row, batch)
-            yield part
-            row += batch.num_rows
+        yield from made_of(batches, path, make)
 
 
 def raw_columns(batch: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
