@@ -173,10 +173,7 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
         self._known = {}
 
     _n_targets = MOST_CLASSES
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
+    _multiclass = True
 
     def _first_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
         """Begin with the score of the unseen class, of which all others are copies."""
@@ -302,6 +299,7 @@ class KeyedClassifier(KeyedModel, base.Classifier):
     """
 
     _classifies = True
+    _multiclass = True
 
     def __init__(
         self,
@@ -319,10 +317,6 @@ class KeyedClassifier(KeyedModel, base.Classifier):
             effort=effort, max_features=max_features, max_classes=max_classes, seed=seed
         )
         self._start(common, key, rank, forgetting, max_keys)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
 
     def predict_proba_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the probability of each label that has come."""

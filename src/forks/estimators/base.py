@@ -30,6 +30,7 @@ from forks.estimators.warning import MendWarning, warn_caller
 from forks.features.means import Means
 
 Answer = TypeVar("Answer")
+Learn = Callable[..., Any]  # of rows, targets and weights
 
 
 class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
@@ -162,13 +163,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         )
 
     def _play(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any,
-        sample_weight: Any,
-        learn: Callable[..., Any],
-        ahead: Any = None,
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, learn: Learn, *ahead: Any
     ) -> Any:
         """Do a call that learns the next rows of the stream.
 
@@ -179,9 +174,10 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
 
         def work() -> Any:
             rows, labels, weights = self._check(X, y, sample_weight, first)
-            beside = [] if ahead is None else [checked_rows(self, ahead)]
-            if beside and beside[0].shape[0] != rows.shape[0]:
-                raise ValueError(f"ahead has {beside[0].shape[0]} rows, but X has {rows.shape[0]}")
+            beside = [checked_rows(self, each) for each in ahead]
+            for each in beside:
+                if each.shape[0] != rows.shape[0]:
+                    raise ValueError(f"ahead has {each.shape[0]} rows, but X has {rows.shape[0]}")
             self._prepare(rows, labels, weights, classes, first)
             filled = self._fill_as_learned(weights, rows, *beside)
 

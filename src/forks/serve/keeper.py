@@ -59,7 +59,10 @@ class Keeper:
         self.turns = Turns()
         path = folder / CHECKPOINT
         if not path.exists():
-            _begun(folder, settings, begin).save(path, {"number": 0})
+            new = TableModel(settings, folder)
+            if begin is not None:
+                new, _ = TableModel.from_saved(_read(begin, folder), folder)
+            new.save(path, {"number": 0})
         self.model, told = TableModel.from_saved(read(path, folder), folder)
         self.saved = int(told.get("number", 0))  # last record that the checkpoint knows of
         self.saved_at = path.stat().st_mtime
@@ -122,14 +125,6 @@ class Keeper:
     def close(self) -> None:
         self.journal.close()
         self.pending.close()
-
-
-def _begun(folder: Path, settings: Settings | None, begin: bytes | None) -> TableModel:
-    """Return a new model, or the one that a file has."""
-    if begin is None:
-        return TableModel(settings, folder)
-    model, _ = TableModel.from_saved(_read(begin, folder), folder)
-    return model
 
 
 def _read(data: bytes, folder: Path) -> Saved:

@@ -95,13 +95,14 @@ class Service:
         with keeper.turns.reading():
             model = keeper.model
             columns = [] if model.encoder is None else model.encoder.columns_
+            classes = getattr(model.estimator, "classes_", None)
             told = {
                 "name": name,
                 "ready": model.ready,
                 "task": model.task,
                 "rows": model.rounds,
                 "columns": [{"name": column.name, "kind": column.kind} for column in columns],
-                "classes": _classes(model.estimator),
+                "classes": None if classes is None else classes.tolist(),
                 "figures": model.figures(),
                 "key": getattr(model.encoder, "key", model.settings.key),
                 "keys": getattr(model.estimator, "n_keys_", None),
@@ -148,11 +149,6 @@ class Service:
         self.followers.clear()
         self.workers.clear()
         os.close(self._lock)
-
-
-def _classes(estimator: Any) -> list[Any] | None:
-    classes = getattr(estimator, "classes_", None)
-    return None if classes is None else classes.tolist()
 
 
 def _locked(path: Path) -> int:
