@@ -1,7 +1,6 @@
 """What the River models share: named features and labels on one side, the engine on the other."""
 
 import copy
-import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -31,11 +30,10 @@ from forks.estimators.first_rows import Beginner
 from forks.estimators.insight import events_of, relevance_of
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
+from forks.estimators.telling import tell_of_compiling
 from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import Hinge, SquaredError
-
-logger = logging.getLogger("forks")
 
 
 class KernelModel(Beginner):
@@ -140,8 +138,7 @@ class KernelModel(Beginner):
         if seed is None:  # the learner may start with it more than once
             seed = int(np.random.default_rng().integers(2**31))
         engine = self._first_engine(width, n_outputs, np.random.default_rng(seed))
-        if logger.isEnabledFor(logging.INFO) and not engine.compiled:
-            logger.info("compiling for %s, once per machine", engine.rule)
+        tell_of_compiling(engine, verbose=False)
         first_rows = self._configured.first_rows(seed)
         self.__dict__.update(_engine=engine, _first_rows=first_rows)  # in one step
         return engine

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from forks.engine import MANY, Engine, EngineGroup, Learner, Matrix, Memory, Vector, one_thread
 from forks.engine.checks import whole
 from forks.estimators.gaps import Gaps
+from forks.estimators.insight import engines_of
 from forks.estimators.labels import ClassCounts
 from forks.features.means import Means
 from forks.files import decode, encode
@@ -41,11 +42,6 @@ class Origin(NamedTuple):
             and len(own) == len(others)
             and all(a is b or np.array_equal(a, b) for a, b in zip(own, others, strict=True))
         )
-
-
-def engines_of(engine: Engine | EngineGroup) -> tuple[Engine, ...]:
-    """Return the engine, or those of a group."""
-    return engine.engines if isinstance(engine, EngineGroup) else (engine,)
 
 
 def engine_from(like: Engine | EngineGroup, engines: list[Engine]) -> Engine | EngineGroup:

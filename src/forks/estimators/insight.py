@@ -21,10 +21,14 @@ def check_level(name: str, level: Any) -> float:
     return float(level)
 
 
+def engines_of(engine: Engine | EngineGroup) -> tuple[Engine, ...]:
+    """Return the engine, or those of a group."""
+    return engine.engines if isinstance(engine, EngineGroup) else (engine,)
+
+
 def answers_of(engine: Engine | EngineGroup, name: str, *arguments: Any) -> list[Any]:
     """Return what the learner answers about its memory, for each engine of a group."""
-    engines = engine.engines if isinstance(engine, EngineGroup) else (engine,)
-    return [getattr(each.learner, name)(each.memory, *arguments) for each in engines]
+    return [getattr(e.learner, name)(e.memory, *arguments) for e in engines_of(engine)]
 
 
 def relevance_of(engine: Engine | EngineGroup) -> Vector | None:

@@ -10,7 +10,8 @@ import numpy as np
 from forks.engine import Engine, one_thread
 from forks.engine.protocol import MENDS
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.forking import engine_from, engines_of, pooled
+from forks.estimators.forking import engine_from, pooled
+from forks.estimators.insight import engines_of
 
 
 def merge(models: Iterable[Any], close: bool | None = None) -> Any:

@@ -23,6 +23,7 @@ from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.first_rows import LOOKS, FirstRows
 from forks.estimators.forking import read_origin, write_origin
 from forks.estimators.gaps import read_gaps, write_gaps
+from forks.estimators.insight import engines_of
 from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.features.scaling import Scale
@@ -241,7 +242,7 @@ def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
 
 def write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]:
     """Return JSON that stands for an engine, and put its memories among the arrays."""
-    engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
+    engines = engines_of(engine)
     for number, each in enumerate(engines):
         for part, array in _held(each.learner, each.memory)._asdict().items():
             arrays[f"engine.{number}.{part}"] = array

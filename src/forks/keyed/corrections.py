@@ -13,6 +13,7 @@ import numpy as np
 from forks.engine import Counter, Matrix, Memory, Vector, one_thread
 from forks.engine.locks import ReadWriteLock
 from forks.engine.shared import Shared
+from forks.estimators.first_rows import rows_until
 from forks.keyed.table import KeyTable
 from forks.parts.calibration import CalibrationRule
 from forks.parts.pooling import (
@@ -132,9 +133,8 @@ class Corrections(Shared):
     def _to_start(self, weights: Vector) -> int:
         """Return after how many rows the map is fitted again; those of weight 0 do not count."""
         assert self.first is not None
-        missing = next(s for s in STARTS if s > len(self.first.Y)) - len(self.first.Y)
-        counted = np.flatnonzero(weights)
-        return int(counted[missing - 1]) + 1 if len(counted) >= missing else len(weights)
+        count = len(self.first.Y)
+        return rows_until(next(start for start in STARTS if start > count) - count, weights)
 
     def _start_again(self, first: CorrectedRows) -> None:
         """Fit the map to the rows so far, and learn them in its features."""

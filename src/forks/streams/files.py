@@ -294,6 +294,18 @@ def check_columns(path: Path, wanted: Sequence[str], there: Sequence[str]) -> No
             raise StreamError(f"{path} has {there.count(name)} columns called {name!r}")
 
 
+def chosen_columns(path: Path, wanted: Sequence[str] | None, there: list[str]) -> list[str]:
+    """Return the wanted columns, having checked that they are in the file once; None for all."""
+    chosen = there if wanted is None else list(wanted)
+    check_columns(path, chosen, there)
+    return chosen
+
+
+def shown_path(path: PathLike) -> PathLike:
+    """Return a path for messages."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
 def cell_error(path: PathLike, row: int, column: str, fault: str) -> StreamError:
     """Return the error about a cell; rows count from 1."""
     return StreamError(f"{path}, row {row}, column {column!r}: {fault}")

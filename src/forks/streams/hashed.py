@@ -22,6 +22,7 @@ from forks.streams.files import (
     cell_error,
     check_columns,
     existing,
+    shown_path,
 )
 from forks.streams.formats import FORMATS, format_of
 from forks.streams.tables import Labelled
@@ -87,7 +88,7 @@ class HashedFile:
     ) -> None:
         self.path, self.input, self.chunk = path, known, chunk
         self.paths = [path]
-        self.name = "standard input" if path == STANDARD_INPUT else path
+        self.name = str(shown_path(path))
         self.notes: list[str] = []
         self._stack = ExitStack()
         self._row = 0  # rows returned so far

@@ -17,7 +17,7 @@ import numpy as np
 
 from forks.streams.columns import ArrayColumn, Column, RawTable
 from forks.streams.dialects import Dialect
-from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
+from forks.streams.files import StreamError, check_columns, shown_path
 from forks.streams.formats import FORMATS, Format
 from forks.streams.formats.cells import Numbers
 from forks.streams.formats.libsvm import find_shape
@@ -182,7 +182,7 @@ class InputFile:
     def __post_init__(self) -> None:
         self.paths = [self.paths] if isinstance(self.paths, str) else list(self.paths)
         self.input = self.known
-        self.name = _name(self.paths[0])
+        self.name = str(shown_path(self.paths[0]))
         self.kinds: dict[str, str] = {}  # of columns, as they were told
         self.notes: list[str] = []  # what was found, for the user
         self._left_out: frozenset[str] = frozenset()
@@ -219,7 +219,7 @@ class InputFile:
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
         for path in self.paths:
-            self.name = _name(path)
+            self.name = str(shown_path(path))
             self._begun.append((self._row, self.name))
             with ExitStack() as stack:
                 self._stack = stack
@@ -381,7 +381,3 @@ def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
     words = {column.shown(row).strip() for row in found.faults[: 100 * _FEW_WORDS].tolist()}
     rare = len(found.faults) <= _RARE * n_numbers and len(words) <= _FEW_WORDS
     return tuple(sorted(words)) if rare else None
-
-
-def _name(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else path

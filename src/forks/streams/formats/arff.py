@@ -20,7 +20,7 @@ from forks.streams.files import (
     StreamError,
     TextFile,
     as_number,
-    check_columns,
+    chosen_columns,
     open_text,
 )
 from forks.streams.formats._format import Categories, Format
@@ -59,8 +59,7 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
     with open_text(path) as file:
         attributes = _header(file)
         there = [attribute.name for attribute in attributes]
-        chosen = there if names is None else list(names)
-        check_columns(file.path, chosen, there)
+        chosen = chosen_columns(file.path, names, there)
         while rows := file.parsed(chunk, _is_row, partial(_row, attributes=attributes)):
             columns = dict(zip(there, zip(*rows, strict=True), strict=True))
             kinds = {attribute.name: attribute for attribute in attributes}

@@ -13,8 +13,9 @@ from forks.streams.files import (
     Chunks,
     Columns,
     PathLike,
-    check_columns,
+    chosen_columns,
     existing,
+    shown_path,
 )
 from forks.streams.formats._format import Format
 from forks.streams.formats._numbers import numbers_of
@@ -40,11 +41,9 @@ def read_arrow(
 
 
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns:
-    name = "standard input" if path == STANDARD_INPUT else path
+    name = shown_path(path)
     with _opened(path) as (schema, batches):
-        there = list(schema.names)
-        chosen = there if names is None else list(names)
-        check_columns(Path(name), chosen, there)
+        chosen = chosen_columns(Path(name), names, list(schema.names))
 
         def tables(row: int, batch: Any) -> list[dict[str, Any]]:
             batch.validate(full=True)

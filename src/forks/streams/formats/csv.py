@@ -15,6 +15,7 @@ from forks.streams.files import (
     Pipe,
     StreamError,
     check_columns,
+    chosen_columns,
     open_text,
     place,
 )
@@ -68,9 +69,8 @@ def read_csv(
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int, delimiter: str) -> Columns:
     """Return chunks of columns as arrays of text."""
     table = Table(path, delimiter)
-    names = table.names if names is None else names
-    check_columns(table.file.path, names, table.names)
-    return table.texts([table.names.index(name) for name in names], chunk)
+    chosen = chosen_columns(table.file.path, names, table.names)
+    return table.texts([table.names.index(name) for name in chosen], chunk)
 
 
 class Table:

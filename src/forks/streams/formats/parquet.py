@@ -18,6 +18,7 @@ from forks.streams.files import (
     StreamError,
     cell_error,
     check_columns,
+    chosen_columns,
     existing,
 )
 from forks.streams.formats._format import Categories, Format
@@ -64,10 +65,8 @@ def read_parquet(
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns:
     path = existing(path)
     with _opened(path) as file:
-        there = list(file.schema_arrow.names)
-    names = there if names is None else names
-    check_columns(path, names, there)
-    return _chunks(path, names, chunk, lambda row, batch: [raw_columns(batch, names)])
+        chosen = chosen_columns(path, names, list(file.schema_arrow.names))
+    return _chunks(path, chosen, chunk, lambda row, batch: [raw_columns(batch, chosen)])
 
 
 @contextmanager
