@@ -45,7 +45,6 @@ class Reader:
             self._answer_group(group)
 
     def _answer_group(self, group: list[_Waiting]) -> None:
-
         batches = [batch for batch, _ in group]
         try:
             answers = self._answer(batches[0] if len(group) == 1 else Batch.concatenated(batches))
