@@ -39,8 +39,12 @@ def read_vw(path: PathLike, *, n_features: int | None = None, chunk: int = 10_00
 def _chunks(file: TextFile, width: int, chunk: int) -> Chunks:
     places: dict[str, int] = {}  # of features, found before
     with file:
-        while rows := file.parsed(chunk, str.strip, partial(_row, width=width, places=places)):
-            yield _together(rows, width)
+        while True:
+            entries = _Entries([], [])
+            rows = file.parsed(chunk, str.strip, partial(_row, entries, width, places))
+            if not rows:
+                return
+            yield _together(rows, entries, width)
             if len(places) > _KNOWN:
                 places.clear()
 
@@ -48,19 +52,18 @@ def _chunks(file: TextFile, width: int, chunk: int) -> Chunks:
 _KNOWN = 1 << 20  # features whose places are remembered
 
 
-class _Row(NamedTuple):
-    label: float
-    weight: float
+class _Entries(NamedTuple):
+    """The features of some rows, one after the other."""
+
     indices: list[int]
     values: list[float]
 
 
-def _together(rows: list[_Row], width: int) -> Any:
-    labels, weights = np.array([row.label for row in rows]), np.array([row.weight for row in rows])
-    values = np.array([value for row in rows for value in row.values])
-    indices = np.array([index for row in rows for index in row.indices], np.int32)
-    ends = np.cumsum([0, *(len(row.indices) for row in rows)], dtype=np.int32)
-    X = sparse.csr_matrix((values, indices, ends), shape=(len(rows), width))
+def _together(rows: list[tuple[float, float, int]], entries: _Entries, width: int) -> Any:
+    labels, weights, ends = map(np.array, zip(*rows, strict=True))
+    indices, values = np.array(entries.indices, np.int32), np.array(entries.values)
+    starts = np.concatenate([[0], ends]).astype(np.int32)
+    X = sparse.csr_matrix((values, indices, starts), shape=(len(rows), width))
     X.sum_duplicates()
     return (X, labels) if (weights == 1.0).all() else (X, labels, weights)
 
@@ -84,8 +87,12 @@ def _label(text: str) -> tuple[float, float]:
     return numbers[0], weight
 
 
-def _row(text: str, width: int, places: dict[str, int]) -> _Row:
-    row = _Row(*_label(text), [], [])
+def _row(
+    entries: _Entries, width: int, places: dict[str, int], text: str
+) -> tuple[float, float, int]:
+    """Add the features of a row; return its label and importance, and where its features end."""
+    label, weight = _label(text)
+    indices, values = entries
     for part in text.split("|")[1:]:
         words = part.split()
         namespace, scale = "", 1.0
@@ -97,9 +104,9 @@ def _row(text: str, width: int, places: dict[str, int]) -> _Row:
             index = places.get(key)
             if index is None:
                 index = places[key] = murmurhash3_32(key, seed=0, positive=True) % width
-            row.indices.append(index)
-            row.values.append(value * scale)
-    return row
+            indices.append(index)
+            values.append(value * scale)
+    return label, weight, len(indices)
 
 
 def _with_value(word: str) -> tuple[str, float]:
