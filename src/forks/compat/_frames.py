@@ -1,40 +1,37 @@
 """Data frames of the kinds that River takes, and answers in the same kind.
 
-River 0.26 and later take what narwhals takes, and have helpers for it; before that, River's
-mini-batches are pandas frames.
+River 0.26 and later take what narwhals takes; before that, its mini-batches are pandas frames.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from forks.engine import Vector
 
-helpers: Any
-try:
-    from river.utils import dataframe as helpers
-except ImportError:
-    helpers = None
+Columns = list[tuple[Any, Any]]  # names and cells
 
 
 def _is_pandas(part: Any) -> bool:
     return type(part).__module__.split(".")[0] == "pandas"
 
 
-def column_names(X: Any) -> list[Any]:
-    """Return the names of the columns, in their order."""
+def columns_of(X: Any) -> Columns:
+    """Return the columns in their order; names may come twice."""
+    if _is_pandas(X):
+        return [(name, X.iloc[:, place]) for place, name in enumerate(X.columns)]
     if hasattr(X, "column_names"):  # pyarrow, whose `columns` are the columns themselves
-        return list(X.column_names)
+        return [(name, X[name]) for name in X.column_names]
     if not hasattr(X, "columns"):
         raise ValueError(f"X must be a data frame, got {type(X).__name__}")
-    return list(X.columns)
+    return [(name, X[name]) for name in X.columns]
 
 
-def numbers_of(X: Any, place: int, name: Any) -> Vector:
+def numbers_of(name: Any, column: Any) -> Vector:
     """Return a column as numbers: all finite, or an error that names the column and a row."""
-    column = X.iloc[:, place] if _is_pandas(X) else X[name]
     numbers = np.asarray(column)
     if numbers.dtype.kind not in "fiub":  # not numbers throughout, or numbers and gaps
         numbers = np.array([as_number(value) for value in values_of(column)])
@@ -46,10 +43,9 @@ def numbers_of(X: Any, place: int, name: Any) -> Vector:
     return numbers
 
 
-def all_numbers(X: Any) -> bool:
+def all_numbers(columns: Columns) -> bool:
     """Return whether all columns are numbers, and none has a gap."""
-    for place, name in enumerate(column_names(X)):
-        column = X.iloc[:, place] if _is_pandas(X) else X[name]
+    for _, column in columns:
         try:
             numbers = np.asarray(column)
         except (TypeError, ValueError):
@@ -63,11 +59,11 @@ def all_numbers(X: Any) -> bool:
     return True
 
 
-def dicts_of(X: Any) -> list[dict[Any, Any]]:
-    """Return the rows of a frame as dicts."""
-    names = column_names(X)
-    columns = [values_of(X.iloc[:, i] if _is_pandas(X) else X[n]) for i, n in enumerate(names)]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+def dicts_of(columns: Columns) -> list[dict[Any, Any]]:
+    """Return rows as dicts."""
+    names = [name for name, _ in columns]
+    cells = [values_of(column) for _, column in columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 def as_number(value: Any) -> float:
@@ -88,17 +84,20 @@ def values_of(y: Any) -> list[Any]:
 
 def series_like(values: Any, X: Any, name: Any) -> Any:
     """Return a series of the kind of frame X, with its index if it has one."""
-    if _is_pandas(X) or helpers is None:
+    if _is_pandas(X):
         import pandas as pd
 
         return pd.Series(values, index=X.index, name=name)
-    return helpers.to_native_series(values, name=name, like=helpers.into_frame(X))
+    backend = nw.get_native_namespace(nw.from_native(X))
+    return nw.new_series(name, values, backend=backend).to_native()
 
 
 def frame_like(columns: Mapping[Any, Any], X: Any) -> Any:
     """Return a frame of the kind of frame X, with its index if it has one."""
-    if _is_pandas(X) or helpers is None:
+    if _is_pandas(X):
         import pandas as pd
 
         return pd.DataFrame(dict(columns), index=X.index)
-    return helpers.to_native_frame(dict(columns), like=helpers.into_frame(X))
+    named = {str(name): column for name, column in columns.items()}
+    backend = nw.get_native_namespace(nw.from_native(X))
+    return nw.from_dict(named, backend=backend).to_native()

@@ -54,7 +54,7 @@ class FeatureIndex:
             "columns": columns,
             "width": width,
             "_bytes": room,
-            "_row": np.frombuffer(room).reshape(1, width),
+            "array": np.frombuffer(room).reshape(1, width),  # the row that was made last
             "_write_all": write,
             "_names": frozenset(),  # of the last dict made by name
             "_again": 0,  # times that they have come again
@@ -65,7 +65,7 @@ class FeatureIndex:
         }
 
     _bytes: bytearray
-    _row: Matrix
+    array: Matrix
     _write_all: Callable[..., None]
     _names: frozenset[Hashable]
     _again: int
@@ -81,14 +81,9 @@ class FeatureIndex:
         columns, width = kept["columns"], kept["width"]
         self.__dict__.update(most=kept["most"], **self._prepared(columns, width))
 
-    @property
-    def array(self) -> Matrix:
-        """The row that was made last."""
-        return self._row
-
     def last_row(self) -> dict[Hashable, float]:
         """Return the numbers in the row that was made last, by name."""
-        return {name: float(self._row[0, place]) for name, place in self.columns.items()}
+        return {name: float(self.array[0, place]) for name, place in self.columns.items()}
 
     def knows_all(self, names: Iterable[Hashable]) -> bool:
         """Return whether none of these names would get a column."""
@@ -130,7 +125,7 @@ class FeatureIndex:
             if len(x) == self._length:
                 values = self._take(x)
                 if values == self.values:
-                    return self._row  # it has been predicted, and is learned now
+                    return self.array  # it has been predicted, and is learned now
         except (KeyError, ValueError):  # other names; an array, which is neither equal nor not
             values = None
         write = self._write
@@ -146,9 +141,9 @@ class FeatureIndex:
             good = False
         if not good:  # or a sum that overflows, or of numbers that cannot be added
             check_values(self._known(x))
-            self._row[0] = [float(value) for value in self._by_name(x)]
+            self.array[0] = [float(value) for value in self._by_name(x)]
         self.values = values
-        return self._row
+        return self.array
 
     def _look_at_names(self, x: Mapping[Hashable, Any], learn: bool) -> None:
         """Learn names if asked to, and expect those that have come a few times."""
@@ -156,17 +151,12 @@ class FeatureIndex:
             check_values(x)
             self.learn(x)
         elif learn and not self._warned:  # there may be no room
-            self._warn_of_others(x)
+            for name in (name for name in x if name not in self.columns):
+                self._warn_once(name)
         self._again = self._again + 1 if x.keys() == self._names else 0
         self._names = frozenset(x)
         if self._again == _OFTEN and len(self._known(x)) == len(x):
             self._expect(sorted(x, key=self.columns.__getitem__))
-
-    def _warn_of_others(self, names: Iterable[Hashable]) -> None:
-        for name in names:
-            if name not in self.columns:
-                self._warn_once(name)
-                return
 
     def _expect(self, names: list[Hashable]) -> None:
         """Make the step from a dict with these names, in the order of the columns, to a row."""

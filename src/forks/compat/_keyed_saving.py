@@ -7,7 +7,7 @@ import numpy as np
 
 from forks import __version__
 from forks.compat._saving import as_bytes, from_bytes
-from forks.files import LargeFile, ModelFileError, cannot_load, decode, encode, write_large
+from forks.files import LargeFile, ModelFileError, decode, encode, loading, write_large
 from forks.keyed.corrections_file import FIELDS, corrections_state, read_corrections
 
 _PREFIX = "river."  # of the names of estimators: forks.keyed has the same ones
@@ -43,13 +43,8 @@ def is_keyed(path: str | Path) -> bool:
 def load(path: str | Path, kinds: dict[str, Any]) -> Any:
     """Load a model of one of some classes; nothing in the file is trusted."""
     file = LargeFile(path)
-    try:
+    with loading(file.name):
         return _model(file, kinds)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        if str(error).startswith(f"{file.name} cannot be loaded"):
-            raise
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise cannot_load(file.name, reason) from None
 
 
 def _model(file: LargeFile, kinds: dict[str, Any]) -> Any:

@@ -17,7 +17,6 @@ class TwoLabels(NamedTuple):
     answers: tuple[Any, Any] = (False, True)  # to a score below 0, and others; one twice if alone
 
     def with_label(self, y: Any) -> "TwoLabels":
-        """Add a label."""
         check_label(y)
         if len(self.targets) == 2:
             raise ValueError(

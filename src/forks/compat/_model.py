@@ -1,7 +1,6 @@
 """What the River models share: named features and labels on one side, the engine on the other."""
 
 import copy
-import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ import numpy as np
 
 from forks.compat._frames import (
     all_numbers,
-    column_names,
+    columns_of,
     dicts_of,
     frame_like,
     numbers_of,
@@ -31,11 +30,10 @@ from forks.estimators.first_rows import Beginner
 from forks.estimators.insight import events_of, relevance_of
 from forks.estimators.labels import Labels, class_probabilities
 from forks.estimators.named import configured
+from forks.estimators.telling import tell_of_compiling
 from forks.estimators.warning import warn_caller
 from forks.learners import FORKS
 from forks.losses import Hinge, SquaredError
-
-logger = logging.getLogger("forks")
 
 
 class KernelModel(Beginner):
@@ -48,14 +46,15 @@ class KernelModel(Beginner):
 
     _task: ClassVar[str]
 
-    learner: Any
-    effort: str
-    max_features: int
-    seed: int | None
-    _known: Any
+    _known: Any = None
+    _n_targets = 1  # whose means are taken for the values of a category
 
-    def _start(
-        self, learner: Any, effort: str, max_features: int, seed: int | None, known: Any
+    def __init__(
+        self,
+        learner: Any = "adaptive",
+        max_features: int = 1000,
+        seed: int | None = None,
+        effort: str = "balanced",
     ) -> None:
         self.learner = learner
         self.effort = effort
@@ -71,7 +70,6 @@ class KernelModel(Beginner):
         self._engine: Any = None
         self._first_rows = None
         self._engine_width = -1  # of rows that it has been made or grown for
-        self._known = known
         self._y_name: Any = None
         self._late = LateLabels()
         self._mixed: Mixed | None = None  # of streams of more than numbers
@@ -93,8 +91,6 @@ class KernelModel(Beginner):
 
     def _n_outputs(self) -> int:
         return 1
-
-    _n_targets = 1  # whose means are taken for the values of a category
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -142,8 +138,7 @@ class KernelModel(Beginner):
         if seed is None:  # the learner may start with it more than once
             seed = int(np.random.default_rng().integers(2**31))
         engine = self._first_engine(width, n_outputs, np.random.default_rng(seed))
-        if logger.isEnabledFor(logging.INFO) and not engine.compiled:
-            logger.info("compiling for %s, once per machine", engine.rule)
+        tell_of_compiling(engine, verbose=False)
         first_rows = self._configured.first_rows(seed)
         self.__dict__.update(_engine=engine, _first_rows=first_rows)  # in one step
         return engine
@@ -203,7 +198,8 @@ class KernelModel(Beginner):
 
         Everything is checked first: an error leaves the model as it was.
         """
-        labels, names = values_of(y), column_names(X)
+        labels, columns = values_of(y), columns_of(X)
+        names = [name for name, _ in columns]
         with self._lock:
             known, begins = self._known, {0: self._known}  # what is known from a row on
             for i, label in enumerate(labels):
@@ -218,13 +214,13 @@ class KernelModel(Beginner):
             weights = weights_of(w, len(X))
             if len(X) == 0:
                 return
-            if self._mixed is not None or not all_numbers(X):
-                self._learn_mixed(dicts_of(X), labels, weights)
+            if self._mixed is not None or not all_numbers(columns):
+                self._learn_mixed(dicts_of(columns), labels, weights)
                 self._y_name = getattr(y, "name", None)
                 return
-            columns = [numbers_of(X, place, name) for place, name in enumerate(names)]
+            numbers = {name: numbers_of(name, column) for name, column in columns}
             self._index.learn(names)
-            rows = self._matrix(dict(zip(names, columns, strict=True)), len(X))
+            rows = self._matrix(numbers, len(X))
             self._y_name = getattr(y, "name", None)
             for start, stop in pairwise([*begins, len(X)]):
                 self.__dict__.update(_known=begins[start], _engine_width=-1)  # in one step
@@ -281,14 +277,13 @@ class KernelModel(Beginner):
         self._late.predict_many(len(X))
         if self._engine is None:
             return None
-        engine = self._fitted_engine()
-        if self._mixed is not None or not all_numbers(X):
-            rows = [self._row(x, False).copy() for x in dicts_of(X)]
+        engine, columns = self._fitted_engine(), columns_of(X)
+        if self._mixed is not None or not all_numbers(columns):
+            rows = [self._row(x, False).copy() for x in dicts_of(columns)]
             stacked = np.concatenate(rows) if rows else np.zeros((0, self._index.width))
             return np.asarray(engine.predict(stacked, ahead=True))
-        known = [(i, name) for i, name in enumerate(column_names(X)) if name in self._index.columns]
-        columns = {name: numbers_of(X, place, name) for place, name in known}
-        return np.asarray(engine.predict(self._matrix(columns, len(X)), ahead=True))
+        known = {k: numbers_of(k, column) for k, column in columns if k in self._index.columns}
+        return np.asarray(engine.predict(self._matrix(known, len(X)), ahead=True))
 
     # ---- about the model ---------------------------------------------------------------------
 

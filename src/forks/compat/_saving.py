@@ -16,7 +16,7 @@ from forks.compat._labels import TwoLabels
 from forks.compat._mixed import Mixed
 from forks.engine import MANY
 from forks.estimators.saving import read_engine, read_first, write_engine, write_first
-from forks.files import cannot_load, decode, encode, pack, unpack, write_atomically
+from forks.files import decode, encode, loading, pack, unpack, write_atomically
 
 _MIXED = "mixed."
 
@@ -66,11 +66,8 @@ def load(path: str | Path, kinds: dict[str, Any]) -> Any:
 def from_bytes(file: str, data: bytes, kinds: dict[str, Any]) -> Any:
     """Load a model from the bytes of a file, which has a name in errors."""
     header, arrays = unpack(file, data)
-    try:
+    with loading(file):
         return _model(header, arrays, kinds)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise cannot_load(file, reason) from None
 
 
 def _model(header: Any, arrays: dict[str, np.ndarray], kinds: dict[str, Any]) -> Any:

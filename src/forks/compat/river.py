@@ -112,16 +112,7 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     """
 
     _task = "classification"
-    _known: TwoLabels
-
-    def __init__(
-        self,
-        learner: Any = "adaptive",
-        max_features: int = 1000,
-        seed: int | None = None,
-        effort: str = "balanced",
-    ) -> None:
-        self._start(learner, effort, max_features, seed, TwoLabels({}))
+    _known = TwoLabels({})
 
     def _with(self, known: TwoLabels, y: Any) -> TwoLabels:
         return known if y in known.targets else known.with_label(y)
@@ -178,13 +169,11 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
     ) -> None:
         self.max_classes = max_classes
         whole("max_classes", max_classes, 1)
-        self._start(learner, effort, max_features, seed, {})
+        super().__init__(learner, max_features, seed, effort)
+        self._known = {}
 
     _n_targets = MOST_CLASSES
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
+    _multiclass = True
 
     def _first_engine(self, width: int, n_outputs: int, rng: Any) -> Engine | EngineGroup:
         """Begin with the score of the unseen class, of which all others are copies."""
@@ -244,15 +233,6 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     """
 
     _task = "regression"
-
-    def __init__(
-        self,
-        learner: Any = "adaptive",
-        max_features: int = 1000,
-        seed: int | None = None,
-        effort: str = "balanced",
-    ) -> None:
-        self._start(learner, effort, max_features, seed, None)
 
     def _target(self, known: None, y: Any) -> float:
         return number_of(y)
@@ -319,6 +299,7 @@ class KeyedClassifier(KeyedModel, base.Classifier):
     """
 
     _classifies = True
+    _multiclass = True
 
     def __init__(
         self,
@@ -336,10 +317,6 @@ class KeyedClassifier(KeyedModel, base.Classifier):
             effort=effort, max_features=max_features, max_classes=max_classes, seed=seed
         )
         self._start(common, key, rank, forgetting, max_keys)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
 
     def predict_proba_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]
         """Predict the probability of each label that has come."""

@@ -91,17 +91,7 @@ def learn(
     return learned.model
 
 
-def prequential(
-    source: Any,
-    model: Any = None,
-    *,
-    executor: Any = None,
-    partitions: int | None = None,
-    start: int = 2000,
-    rounds: int | None = None,
-    spare: int = 500,
-    classes: Any = None,
-) -> tuple[Any, Any]:
+def prequential(source: Any, model: Any = None, **settings: Any) -> tuple[Any, Any]:
     """Learn like `learn`, and return the scores of all rows, each made before its label was used.
 
     A row is scored by the fork that learns it. That fork knows what all had learned before the
@@ -111,8 +101,10 @@ def prequential(
 
     Parameters
     ----------
-    source, model, executor, partitions, start, rounds, spare, classes
+    source, model
         See `learn`.
+    **settings
+        `executor`, `partitions`, `start`, `rounds`, `spare` and `classes` of `learn`.
 
     Returns
     -------
@@ -131,7 +123,7 @@ def prequential(
     >>> scores.shape, bool(((scores > 0) == y).mean() > 0.98)
     ((5000,), True)
     """
-    learned = _Learning(source, model, executor, partitions, start, rounds, spare, classes)
+    learned = _Learning(source, model, **settings)
     scores = [np.concatenate(pieces) for pieces in learned.scores]
     if not is_pair(source):
         return learned.model, scores
@@ -149,12 +141,12 @@ class _Learning:
         self,
         source: Any,
         model: Any,
-        executor: Any,
-        partitions: int | None,
-        start: int,
-        rounds: int | None,
-        spare: int,
-        classes: Any,
+        executor: Any = None,
+        partitions: int | None = None,
+        start: int = 2000,
+        rounds: int | None = None,
+        spare: int = 500,
+        classes: Any = None,
     ) -> None:
         self.runner = _executor_from(executor)
         n = self.runner.workers if partitions is None else whole("partitions", partitions, 1)

@@ -30,6 +30,7 @@ from forks.estimators.warning import MendWarning, warn_caller
 from forks.features.means import Means
 
 Answer = TypeVar("Answer")
+Learn = Callable[..., Any]  # of rows, targets and weights
 
 
 class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
@@ -157,23 +158,39 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
             if not is_empty(y):
                 raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
-        return self._whole_call(
-            lambda: self._prequential(X, y, classes, sample_weight, first), first
+        return self._play(
+            X, y, classes, sample_weight, lambda *rows: self._shaped(self._learn(*rows))
         )
 
-    def _prequential(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
-    ) -> np.ndarray:
-        X, y, weights = self._check(X, y, sample_weight, first)
-        self._prepare(X, y, weights, classes, first)
-        (X,) = self._fill_as_learned(weights, X)
+    def _play(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, learn: Learn, *ahead: Any
+    ) -> Any:
+        """Do a call that learns the next rows of the stream.
 
-        def learn(rows: slice) -> np.ndarray:
-            targets = self.targets_of(y[rows])
-            own = self._weighed(targets, None if weights is None else weights[rows])
-            return self._shaped(self._learn(part_of(X, rows), targets, own))
+        `learn` is given rows, those of `ahead` beside them if there are any, targets and weights,
+        and returns the answer to them.
+        """
+        first = not hasattr(self, "engine_")
 
-        return self._by_classes(y, learn)
+        def work() -> Any:
+            rows, labels, weights = self._check(X, y, sample_weight, first)
+            beside = [checked_rows(self, each) for each in ahead]
+            for each in beside:
+                if each.shape[0] != rows.shape[0]:
+                    raise ValueError(f"ahead has {each.shape[0]} rows, but X has {rows.shape[0]}")
+            self._prepare(rows, labels, weights, classes, first)
+            filled = self._fill_as_learned(weights, rows, *beside)
+
+            def learn_part(part: slice) -> Any:
+                targets = self.targets_of(labels[part])
+                own = self._weighed(targets, None if weights is None else weights[part])
+                return learn(*(part_of(each, part) for each in filled), targets, own)
+
+            with self.engine_.lock.alone:  # no prediction in between
+                self.engine_.enter()
+                return self._by_classes(labels, learn_part)
+
+        return self._whole_call(work, first)
 
     def score_then_learn(
         self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -192,27 +209,11 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
             Of the rows of `ahead`.
         """
-        first = not hasattr(self, "engine_")
 
-        def work() -> np.ndarray:
-            rows, labels, weights = self._check(X, y, sample_weight, first)
-            scored = checked_rows(self, ahead)
-            if scored.shape[0] != rows.shape[0]:
-                raise ValueError(f"ahead has {scored.shape[0]} rows, but X has {rows.shape[0]}")
-            self._prepare(rows, labels, weights, classes, first)
-            rows, scored = self._fill_as_learned(weights, rows, scored)
+        def learn(*rows: Any) -> np.ndarray:
+            return self._shaped(self._score_and_learn(*rows))
 
-            def learn(part: slice) -> np.ndarray:
-                targets = self.targets_of(labels[part])
-                own = self._weighed(targets, None if weights is None else weights[part])
-                both = part_of(scored, part), part_of(rows, part)
-                return self._shaped(self._score_and_learn(*both, targets, own))
-
-            with self.engine_.lock.alone:  # no prediction in between
-                self.engine_.enter()
-                return self._by_classes(labels, learn)
-
-        return self._whole_call(work, first)
+        return self._play(X, y, classes, sample_weight, learn, ahead)
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
@@ -279,7 +280,7 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
             return self._learn_rows(X, targets, weights)
 
     def _score_and_learn(
-        self, ahead: Any, X: Any, targets: Matrix, weights: Vector | None
+        self, X: Any, ahead: Any, targets: Matrix, weights: Vector | None
     ) -> Matrix:
         if weights is None:
             weights = np.ones(X.shape[0])

@@ -78,7 +78,9 @@ def strongest(found: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     if not sparse.issparse(found):
         order = np.argsort(-np.abs(found), axis=1, kind="stable")[:, :n]
-        return _filled(order, np.take_along_axis(found, order, axis=1), n)
+        few = ((0, 0), (0, n - order.shape[1]))
+        values = np.pad(np.take_along_axis(found, order, axis=1), few)
+        return np.pad(order, few, constant_values=-1), values
     features = np.full((found.shape[0], n), -1)
     values = np.zeros((found.shape[0], n))
     for i in range(found.shape[0]):
@@ -87,8 +89,3 @@ def strongest(found: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         features[i, : len(order)] = found.indices[row][order]
         values[i, : len(order)] = found.data[row][order]
     return features, values
-
-
-def _filled(features: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    missing = ((0, 0), (0, n - features.shape[1]))
-    return np.pad(features, missing, constant_values=-1), np.pad(values, missing)

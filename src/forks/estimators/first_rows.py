@@ -35,6 +35,12 @@ def median_distance(X: Any, metric: str) -> float:
     return float(np.median(distances)) if distances.size else 1.0
 
 
+def rows_until(n: int, weights: Vector) -> int:
+    """Return after how many rows n of them had a weight above 0; all rows if fewer have."""
+    counted = np.flatnonzero(weights)
+    return int(counted[n - 1]) + 1 if len(counted) >= n else len(weights)
+
+
 def scale_rows(scale: Scale, X: Any) -> Any:
     """Scale rows; sparse ones stay sparse if no feature is centred."""
     if not sparse.issparse(X):
@@ -80,9 +86,7 @@ class FirstRows(NamedTuple):
     def rows_to_look(self, weights: Vector, learned: int) -> int:
         """Return how many of the next rows can be learned before scale and bandwidth are set."""
         count = self.count(learned)
-        missing = min(look for look in LOOKS if look > count) - count
-        counted = np.flatnonzero(weights)
-        return int(counted[missing - 1]) + 1 if len(counted) >= missing else len(weights)
+        return rows_until(min(look for look in LOOKS if look > count) - count, weights)
 
     def with_next(self, X: Any, targets: Matrix, weights: Vector, learned: int) -> "FirstRows":
         """Add the next rows, which are about to be learned."""

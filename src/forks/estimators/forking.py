@@ -1,24 +1,15 @@
 """Forks of an estimator: models that learn apart, and know what they began with."""
 
 import copy
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import (
-    MANY,
-    Engine,
-    EngineGroup,
-    Learner,
-    Matrix,
-    Memory,
-    Vector,
-    one_thread,
-)
+from forks.engine import MANY, Engine, EngineGroup, Learner, Matrix, Memory, Vector, one_thread
 from forks.engine.checks import whole
 from forks.estimators.gaps import Gaps
+from forks.estimators.insight import engines_of
 from forks.estimators.labels import ClassCounts
 from forks.features.means import Means
 from forks.files import decode, encode
@@ -51,11 +42,6 @@ class Origin(NamedTuple):
             and len(own) == len(others)
             and all(a is b or np.array_equal(a, b) for a, b in zip(own, others, strict=True))
         )
-
-
-def engines_of(engine: Engine | EngineGroup) -> tuple[Engine, ...]:
-    """Return the engine, or those of a group."""
-    return engine.engines if isinstance(engine, EngineGroup) else (engine,)
 
 
 def engine_from(like: Engine | EngineGroup, engines: list[Engine]) -> Engine | EngineGroup:
@@ -184,7 +170,10 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     if not isinstance(learner, Learner) or model._task not in learner.tasks:
         raise ValueError(f"a fork of {type(model).__name__} did not begin with {learner!r}")
     rounds, rows, n = (_number(name, given[name]) for name in ("rounds", "rows", "n"))
-    memories = tuple(_read_memory(number, arrays) for number in range(len(engines)))
+    memories = tuple(
+        Memory(*(arrays.pop(f"origin.{number}.{part}") for part in Memory._fields))
+        for number in range(len(engines))
+    )
     for engine, memory in zip(engines, memories, strict=True):
         learner.check_memory(memory, engine.n_features, engine.n_outputs)
         with one_thread():
@@ -199,31 +188,17 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     counts, means = np.array(given["counts"], dtype=np.float64), arrays.pop("origin.means")
     n_classes = len(model.classes_) if model._task == "classification" else 0
     sound = counts.shape == (n_classes,) and means.shape == (2, model.n_features_in_)
-    if not (sound and all(_is_sound(part) for part in (counts, means[0]))):
+    if not (sound and all(((part >= 0.0) & (part <= MANY)).all() for part in (counts, means[0]))):
         raise ValueError("the counts of the fork's start are out of their bounds")
     if means.dtype != np.float64 or not np.isfinite(means).all():
         raise ValueError("the means of the fork's start are no numbers")
     return Origin(learner, memories, rounds, Means(*means), counts, given["given"], rows, n, parts)
 
 
-def _read_memory(number: int, arrays: dict[str, np.ndarray]) -> Memory:
-    return Memory(*(arrays.pop(f"origin.{number}.{part}") for part in Memory._fields))
-
-
 def _number(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MANY:
         raise ValueError(f"{name} of the fork is {value!r}")
     return value
-
-
-def _is_sound(counts: np.ndarray) -> bool:
-    return bool(np.all(counts >= 0.0) and np.all(counts <= MANY))
-
-
-def parts_in(models: list[Any]) -> Iterator[int]:
-    """Yield which forks are in models."""
-    for model in models:
-        yield from model._origin.parts
 
 
 def pooled(origin: Origin, models: list[Any]) -> dict[str, Any]:

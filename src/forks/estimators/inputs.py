@@ -53,9 +53,11 @@ def is_plain(estimator: Any, X: Any) -> bool:
 def checked_examples(estimator: Any, X: Any, y: Any, numeric: bool, first: bool) -> tuple[Any, Any]:
     """Check rows and their labels, or targets if they are `numeric`."""
     if first or not (is_plain(estimator, X) and _are_plain(y, X.shape[0], numeric)):
+        if numeric and isinstance(y, np.ndarray) and y.dtype == object and None in y.tolist():
+            raise ValueError("Input y contains None: a row without a target cannot be learned")
         several = numeric and np.asarray(y).ndim == 2
         kind = {"y_numeric": numeric, "multi_output": several}
-        X, y = validate_data(estimator, X, known_targets(y, numeric), reset=first, **kind, **FORM)
+        X, y = validate_data(estimator, X, y, reset=first, **kind, **FORM)
     return finite_or_missing(estimator, X), y
 
 
@@ -112,13 +114,6 @@ def _canonical(X: Any) -> Any:
         if not np.isfinite(X.data).all():
             raise ValueError("X has entries given twice whose sum is infinity or NaN")
     return X
-
-
-def known_targets(y: Any, numeric: bool) -> Any:
-    """Return the targets as they are, unless one of a regression is None: that is an error."""
-    if numeric and isinstance(y, np.ndarray) and y.dtype == object and None in y.tolist():
-        raise ValueError("Input y contains None: a row without a target cannot be learned")
-    return y
 
 
 def part_of(X: Any, rows: slice) -> Any:

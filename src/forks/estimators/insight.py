@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from forks.engine import Engine, EngineGroup, Learner, Matrix, Vector, one_thread
+from forks.engine import Engine, EngineGroup, Matrix, Vector, one_thread
 from forks.engine.checks import positive
 from forks.estimators.explaining import effects
 
@@ -21,10 +21,14 @@ def check_level(name: str, level: Any) -> float:
     return float(level)
 
 
+def engines_of(engine: Engine | EngineGroup) -> tuple[Engine, ...]:
+    """Return the engine, or those of a group."""
+    return engine.engines if isinstance(engine, EngineGroup) else (engine,)
+
+
 def answers_of(engine: Engine | EngineGroup, name: str, *arguments: Any) -> list[Any]:
     """Return what the learner answers about its memory, for each engine of a group."""
-    engines = engine.engines if isinstance(engine, EngineGroup) else (engine,)
-    return [getattr(each.learner, name)(each.memory, *arguments) for each in engines]
+    return [getattr(e.learner, name)(e.memory, *arguments) for e in engines_of(engine)]
 
 
 def relevance_of(engine: Engine | EngineGroup) -> Vector | None:
@@ -54,6 +58,16 @@ def events_of(engine: Engine | EngineGroup, names: Any = None) -> list[dict[str,
     return sorted(events, key=lambda event: event["round"])
 
 
+def _of_engine(attribute: str, doc: str) -> property:
+    """Return a property of fitted estimators: an attribute of their engine."""
+
+    def get(self: Any) -> Any:
+        check_is_fitted(self, "engine_")
+        return getattr(self.engine_, attribute)
+
+    return property(get, doc=doc)
+
+
 class Insight:
     """Mixin of estimators: attributes and answers that not all learners have."""
 
@@ -62,35 +76,13 @@ class Insight:
     _ready: Callable[[Any], Any]
     _checked_rows: Callable[[Any], Any]
 
-    @property
-    def learner_(self) -> Learner:
-        """The learner at work, with everything that was set from data."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.learner
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows that the model has learned."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.rounds
-
-    @property
-    def n_mends_(self) -> int:
-        """Steps that were left out, or mended, because numbers would not have been finite."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.mends
-
-    @property
-    def last_mend_(self) -> int | None:
-        """The round of the last of them, counted from 1."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.last_mend
-
-    @property
-    def n_points_(self) -> int:
-        """Points that the model stores now."""
-        check_is_fitted(self, "engine_")
-        return self.engine_.stored_points
+    learner_ = _of_engine("learner", "The learner at work, with all that was set from data.")
+    n_rounds_ = _of_engine("rounds", "Rows that the model has learned.")
+    n_mends_ = _of_engine(
+        "mends", "Steps left out, or mended, because numbers would not have been finite."
+    )
+    last_mend_ = _of_engine("last_mend", "The round of the last of them, counted from 1.")
+    n_points_ = _of_engine("stored_points", "Points that the model stores now.")
 
     @property
     def feature_relevance_(self) -> Vector:

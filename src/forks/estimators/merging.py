@@ -10,7 +10,8 @@ import numpy as np
 from forks.engine import Engine, one_thread
 from forks.engine.protocol import MENDS
 from forks.estimators.base import OnlineEstimator
-from forks.estimators.forking import engine_from, engines_of, parts_in, pooled
+from forks.estimators.forking import engine_from, pooled
+from forks.estimators.insight import engines_of
 
 
 def merge(models: Iterable[Any], close: bool | None = None) -> Any:
@@ -60,7 +61,7 @@ def merge(models: Iterable[Any], close: bool | None = None) -> Any:
     for i, model in enumerate(copies[1:], start=1):
         if reason := _difference(copies[0], model):
             raise ValueError(f"models[0] and models[{i}] cannot be merged: {reason}")
-    counted = Counter(parts_in(copies))
+    counted = Counter(part for model in copies for part in model._origin.parts)
     if twice := [part for part, times in counted.items() if times > 1]:
         raise ValueError(f"models: fork {twice[0]} of {copies[0]._origin.n} is there twice")
     parts = tuple(sorted(counted))

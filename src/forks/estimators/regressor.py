@@ -111,32 +111,18 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         level = check_level("interval", interval)
         if is_empty(X):
             return super().prequential(X, y), np.empty((0, 2))
-        first = not hasattr(self, "engine_")
 
-        def work() -> tuple[np.ndarray, np.ndarray]:
-            rows, numbers, weights = self._check(X, y, sample_weight, first)
-            self._prepare(rows, numbers, weights, classes, first)
-            targets = self.targets_of(numbers)
-            (rows,) = self._fill_as_learned(weights, rows)
-            scores, ends = self._learn_with_intervals(rows, targets, weights, level)
-            return self._shaped(scores), scores + ends
-
-        return self._whole_call(work, first)
-
-    def _learn_with_intervals(
-        self, X: Any, targets: Matrix, weights: Vector | None, level: float
-    ) -> tuple[Matrix, Matrix]:
-        """Learn row by row; return scores, and what is to be added for the ends of intervals."""
-        self._check_has("interval", "interval")
-        scores, ends = np.empty((len(targets), 1)), np.empty((len(targets), 2))
-        with self.engine_.lock.alone:  # no prediction in between
-            self.engine_.enter()
+        def learn(X: Any, targets: Matrix, weights: Vector | None) -> tuple[np.ndarray, Matrix]:
+            self._check_has("interval", "interval")
+            scores, ends = np.empty((len(targets), 1)), np.empty((len(targets), 2))
             for t in range(len(targets)):
                 row = slice(t, t + 1)
                 ends[t] = answers_of(self.engine_, "interval", level, True)[0]
                 own = None if weights is None else weights[row]
                 scores[t] = self._learn(X[row], targets[row], own)
-        return scores, ends
+            return self._shaped(scores), scores + ends
+
+        return self._play(X, y, classes, sample_weight, learn)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

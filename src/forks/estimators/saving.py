@@ -1,7 +1,7 @@
 """Estimators as files: parameters and what learning has set, as a JSON header and arrays.
 
 The header has the estimator's name, its parameters and, once it has learned, what stands for each
-attribute of its class's `_fitted`; `_ATTRIBUTES` says how one is written and read. The arrays are
+attribute of its class's `_fitted`; `_WRITE` and `_READ` say how. The arrays are
 the memory of each engine ("engine.0.floats", "engine.0.ints"), and scale and rows of `FirstRows`
 ("first.scale", "first.rows", ...). Callers may keep a note beside the model, with arrays called
 "note.*".
@@ -23,10 +23,11 @@ from forks.estimators.classifier import FORKSClassifier, OnlineKernelClassifier
 from forks.estimators.first_rows import LOOKS, FirstRows
 from forks.estimators.forking import read_origin, write_origin
 from forks.estimators.gaps import read_gaps, write_gaps
+from forks.estimators.insight import engines_of
 from forks.estimators.labels import ClassCounts, Labels
 from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.features.scaling import Scale
-from forks.files import cannot_load, decode, encode, pack, unpack, write_atomically
+from forks.files import decode, encode, loading, pack, unpack, write_atomically
 from forks.kernels import METRICS
 
 _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
@@ -83,7 +84,7 @@ def _as_bytes(model: OnlineEstimator, note: Any, arrays: Mapping[str, np.ndarray
     memories: dict[str, np.ndarray] = {}
     if "engine_" in state:
         fitted = {
-            name: _ATTRIBUTES[name].write(state[name], memories) if name in state else None
+            name: _WRITE[name](state[name], memories) if name in state else None
             for name in model._fitted
         }
     header = {
@@ -135,11 +136,8 @@ def read(path: str | Path) -> Saved:
 def from_bytes(name: str, data: bytes) -> Saved:
     """Load a model from the bytes of a file."""
     header, arrays = unpack(name, data)
-    try:
+    with loading(name):
         return _saved(header, arrays)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise cannot_load(name, reason) from None
 
 
 # ---- from a file -----------------------------------------------------------------------------
@@ -162,8 +160,7 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         _keys("what was learned", fitted, set(model._fitted))
         for attribute in model._fitted:
             if attribute != "feature_names_in_" or fitted[attribute] is not None:
-                value = _ATTRIBUTES[attribute].read(fitted[attribute], model, arrays)
-                setattr(model, attribute, value)
+                setattr(model, attribute, _READ[attribute](fitted[attribute], model, arrays))
         if hasattr(model, "class_weight"):
             model._check_class_weight()
     if arrays:
@@ -245,7 +242,7 @@ def _read_counts(given: Any, model: Any, arrays: Arrays) -> ClassCounts:
 
 def write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]:
     """Return JSON that stands for an engine, and put its memories among the arrays."""
-    engines = engine.engines if isinstance(engine, EngineGroup) else [engine]
+    engines = engines_of(engine)
     for number, each in enumerate(engines):
         for part, array in _held(each.learner, each.memory)._asdict().items():
             arrays[f"engine.{number}.{part}"] = array
@@ -404,26 +401,23 @@ def _check_csr(parts: list[np.ndarray], n_rows: int, n_features: int) -> None:
         raise ValueError("the first rows are no CSR matrix")
 
 
-def _read_width(given: Any, model: Any, arrays: Arrays) -> int:
-    return _whole("n_features", given, 1)
-
-
-class _Attribute(NamedTuple):
-    write: Callable[[Any, Arrays], Any]
-    read: Callable[[Any, Any, Arrays], Any]
-
-
-_ATTRIBUTES = {
-    "_labels": _Attribute(_write_labels, _read_labels),
-    "n_features_in_": _Attribute(lambda n, arrays: int(n), _read_width),
-    "feature_names_in_": _Attribute(lambda names, arrays: list(map(str, names)), _read_names),
-    "engine_": _Attribute(write_engine, read_engine),
-    "_first_rows": _Attribute(write_first, read_first),
-    "_class_counts": _Attribute(  # of now: it is settled
-        lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(), _read_counts
-    ),
-    "_gaps": _Attribute(
-        write_gaps, lambda given, model, arrays: read_gaps(model.n_features_in_, arrays)
-    ),
-    "_origin": _Attribute(write_origin, read_origin),
+_WRITE: dict[str, Callable[[Any, Arrays], Any]] = {
+    "_labels": _write_labels,
+    "n_features_in_": lambda n, arrays: int(n),
+    "feature_names_in_": lambda names, arrays: list(map(str, names)),
+    "engine_": write_engine,
+    "_first_rows": write_first,
+    "_class_counts": lambda counts, arrays: np.minimum(counts.table[-1], MANY).tolist(),  # of now
+    "_gaps": write_gaps,
+    "_origin": write_origin,
+}
+_READ: dict[str, Callable[[Any, Any, Arrays], Any]] = {
+    "_labels": _read_labels,
+    "n_features_in_": lambda given, model, arrays: _whole("n_features", given, 1),
+    "feature_names_in_": _read_names,
+    "engine_": read_engine,
+    "_first_rows": read_first,
+    "_class_counts": _read_counts,
+    "_gaps": lambda given, model, arrays: read_gaps(model.n_features_in_, arrays),
+    "_origin": read_origin,
 }

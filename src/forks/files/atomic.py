@@ -73,10 +73,11 @@ def _temporary(path: str | Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    _fsync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _fsync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Bring the names of the files in a folder to the disk."""
     if os.name == "nt":  # where folders cannot be opened
         return
     descriptor = os.open(folder, os.O_RDONLY)

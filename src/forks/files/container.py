@@ -8,7 +8,8 @@ no code from the file.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from safetensors.numpy import save
 FORMAT, VERSION = "forks-model", 3
 ENTRY = "forks"
 KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
+DAMAGED = "its digest does not fit its content: the file is damaged"
 _DIGEST_BYTES = 32
 _LONGEST = 400  # characters of a reason: a file could hold words without end
 
@@ -34,6 +36,18 @@ def cannot_load(name: str, reason: str) -> ModelFileError:
     return ModelFileError(f"{name} cannot be loaded: {plain}")
 
 
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Context in which whatever is wrong with the content of a file is a `ModelFileError`."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        if str(error).startswith(f"{name} cannot be loaded"):
+            raise
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise cannot_load(name, reason) from None
+
+
 def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: str) -> bytes:
     """Return the bytes of a file; equal content gives equal bytes."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -44,27 +58,19 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], library: s
 
 def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return header and arrays of the bytes of a file; `name` is that of the file, for errors."""
-
-    def refuse(reason: str) -> ModelFileError:
-        return cannot_load(name, reason)
-
     if not data:
-        raise refuse("the file is empty")
-    try:
+        raise cannot_load(name, "the file is empty")
+    with opening(name):
         tensors = safetensors.deserialize(data)
         length = int.from_bytes(data[:8], "little")
         header = parse(parse(data[8 : 8 + length].decode())["__metadata__"][ENTRY])
         is_ours = header["format"] == FORMAT
-    except safetensors.SafetensorError as error:
-        raise refuse(f"it is no model file, or was cut short or damaged ({error})") from None
-    except (KeyError, TypeError, ValueError, RecursionError):
-        raise refuse("it is not a forks model") from None
     check_version(name, header, is_ours)
     arrays = {}
     for tensor, description in tensors:
         kind = KINDS.get(description["dtype"])
         if kind is None:
-            raise refuse(f"the array {tensor!r} is of type {description['dtype']}")
+            raise cannot_load(name, f"the array {tensor!r} is of type {description['dtype']}")
         stored = np.dtype(kind).newbyteorder("<")
         flat = np.frombuffer(description["data"], stored).astype(kind)
         arrays[tensor] = flat.reshape(description["shape"])
@@ -74,8 +80,20 @@ def unpack(name: str, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray
     except (ValueError, RecursionError):  # a header that cannot have been written
         fits = False
     if not fits:
-        raise refuse("its digest does not fit its content: the file is damaged")
+        raise cannot_load(name, DAMAGED)
     return header, arrays
+
+
+@contextmanager
+def opening(name: str) -> Iterator[None]:
+    """Context in which a file that is no safetensors file, or not ours, is a `ModelFileError`."""
+    try:
+        yield
+    except safetensors.SafetensorError as error:
+        reason = f"it is no model file, or was cut short or damaged ({error})"
+        raise cannot_load(name, reason) from None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise cannot_load(name, "it is not a forks model") from None
 
 
 def check_version(name: str, header: dict[str, Any], is_ours: bool) -> None:

@@ -14,6 +14,7 @@ import safetensors
 
 from forks.files.atomic import replacing
 from forks.files.container import (
+    DAMAGED,
     ENTRY,
     FORMAT,
     KINDS,
@@ -22,6 +23,7 @@ from forks.files.container import (
     cannot_load,
     check_version,
     little_endian,
+    opening,
     parse,
     text_of,
     title_of,
@@ -85,37 +87,24 @@ def _head(metadata: dict[str, str], parts: Mapping[str, Blocks]) -> bytes:
 class LargeFile:
     """A file that is being read.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, cut short, not a model of this package, or of another version.
+    It is a `ModelFileError` if the file is damaged, cut short, not a model of this package, or of
+    another version.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.name = str(path)
         if Path(path).stat().st_size == 0:
             raise cannot_load(self.name, "the file is empty")
-        try:
+        with opening(self.name):
             self._file = safetensors.safe_open(self.name, framework="np")
             self.names = sorted(self._file.keys())
             header = parse((self._file.metadata() or {})[ENTRY])
             is_ours = header["format"] == FORMAT
-        except safetensors.SafetensorError as error:
-            reason = f"it is no model file, or was cut short or damaged ({error})"
-            raise cannot_load(self.name, reason) from None
-        except (KeyError, TypeError, ValueError, RecursionError):
-            raise cannot_load(self.name, "it is not a forks model") from None
         check_version(self.name, header, is_ours)
         self.digest = header.pop("digest", None)
         self.header: dict[str, Any] = header
 
     def shape_of(self, name: str) -> tuple[int, ...]:
-        """Return the shape of an array."""
         return tuple(self._file.get_slice(name).get_shape())
 
     def blocks(self, size: int = 1 << 24) -> Iterator[tuple[str, np.ndarray]]:
@@ -141,5 +130,4 @@ class LargeFile:
                 digest.update(little_endian(block).data)
                 yield name, block
         if digest.hexdigest() != self.digest:
-            reason = "its digest does not fit its content: the file is damaged"
-            raise cannot_load(self.name, reason)
+            raise cannot_load(self.name, DAMAGED)

@@ -23,13 +23,10 @@ _MARK = 8  # bytes that tell to which map a record belongs
 
 
 class ApartLearner:
-    """Learns the rows of one key after the other, from a model that stays as it is.
+    """Learns the rows of one key after the other, from a keyed model that stays as it is.
 
-    Parameters
-    ----------
-    model : KeyedClassifier or KeyedRegressor
-        One that has learned 512 rows at least, so that its map is fixed. Keys that it knows go on
-        from what it knows of them.
+    The model has learned 512 rows at least, so that its map is fixed. Keys that it knows go on from
+    what it knows of them.
     """
 
     def __init__(self, model: KeyedEstimator) -> None:
@@ -71,7 +68,7 @@ class ApartLearner:
         """
         model, corrections = self.model, self.model.corrections_
         (key,) = checked_keys([key])
-        record = self._record(key, kept)
+        record = self.record_of(key, kept)
         rows = self._checked(X)
         known = np.array([label == label and label is not None for label in y], dtype=bool)
         targets = np.zeros((len(rows), corrections.rule.outputs))
@@ -91,17 +88,14 @@ class ApartLearner:
             return finite_or_missing(self.model, X)
         return self.model._checked_rows(X)
 
-    def _record(self, key: Any, kept: bytes | None) -> Vector:
+    def record_of(self, key: Any, kept: bytes | None) -> Vector:
+        """Return the numbers of a key, which is what a keyed model has of it."""
         table = self.model.corrections_.table
         if kept is None:
             return table.copies(table.numbers_of([key]))[0]
         if len(kept) != self.bytes_per_key or kept[:_MARK] != self._mark:
             raise ValueError(f"what was kept of the key {key!r:.80} is that of another model")
         return np.frombuffer(kept, offset=_MARK).copy()
-
-    def record_of(self, key: Any, kept: bytes) -> Vector:
-        """Return the numbers of a key, which is what a keyed model has of it."""
-        return self._record(key, kept)
 
 
 def _mark_of(corrections: Corrections) -> bytes:

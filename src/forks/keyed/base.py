@@ -25,6 +25,16 @@ LARGEST_RANK = 255
 _BEGINNING = threading.RLock()  # held while a model gets its first rows
 
 
+def _fitted(get: Callable[[Any], Any], doc: str) -> property:
+    """Return a property that a model has once it has learned."""
+
+    def checked(model: Any) -> Any:
+        check_is_fitted(model, "corrections_")
+        return get(model)
+
+    return property(checked, doc=doc)
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class KeyedEstimator(BaseEstimator):
     """Learns a stream of keys, rows and labels; a subclass knows labels and answers."""
@@ -159,7 +169,7 @@ class KeyedEstimator(BaseEstimator):
         self, keys: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool
     ) -> np.ndarray:
         if _is_empty(keys) and _is_empty(y):
-            return np.empty((0,)) if first or self._n_outputs() == 1 else self._nothing()
+            return np.empty(0) if first else _shaped(np.empty((0, self._n_outputs())))
         keys = checked_keys(keys)
         rows = self._checked_rows(X, first)
         n = len(rows)
@@ -191,10 +201,10 @@ class KeyedEstimator(BaseEstimator):
         blocks = blocks_of(len(X), corrections.block)
         if corrections.table.max_keys is None:
             in_two_steps(blocks, common, correct)
-            return _shaped(out)
-        for part in blocks:
-            corrections.reserve(keys[part])  # if the disk is full, nothing of them is learned
-            correct(part, common(part))
+        else:
+            for part in blocks:
+                corrections.reserve(keys[part])  # if the disk is full, nothing of them is learned
+                correct(part, common(part))
         return _shaped(out)
 
     def _check_parameters(self) -> None:
@@ -272,9 +282,6 @@ class KeyedEstimator(BaseEstimator):
             self.corrections_.enter()
             self.common_.expect_delay(n)
 
-    def _nothing(self) -> np.ndarray:
-        return np.empty((0, self._n_outputs()))
-
     def save(self, path: str | Path) -> None:
         """Write the model to a file, for `forks.keyed.load`.
 
@@ -292,41 +299,24 @@ class KeyedEstimator(BaseEstimator):
 
     # ---- what users ask for ----------------------------------------------------------------------
 
-    @property
-    def n_keys_(self) -> int:
-        """How many keys have come."""
-        check_is_fitted(self, "corrections_")
-        return len(self.corrections_.table)
-
-    @property
-    def n_keys_in_memory_(self) -> int:
-        """How many of them have their records in memory; the others are on disk."""
-        check_is_fitted(self, "corrections_")
-        return self.corrections_.table.in_memory
-
-    @property
-    def bytes_per_key_(self) -> int:
-        """Bytes of the record of a key, in memory, on disk and in files."""
-        check_is_fitted(self, "corrections_")
-        return self.corrections_.table.nbytes
-
-    @property
-    def n_mends_(self) -> int:
-        """Steps that were left out, or mended, because numbers would not have been finite."""
-        check_is_fitted(self, "corrections_")
-        return int(self.common_.n_mends_) + self.corrections_.mends
-
-    @property
-    def last_mend_(self) -> int | None:
-        """The round of the last step that the common model mended."""
-        check_is_fitted(self, "corrections_")
-        return self.common_.last_mend_
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rows learned so far."""
-        check_is_fitted(self, "corrections_")
-        return int(self.common_.n_rounds_)
+    n_keys_ = _fitted(lambda model: len(model.corrections_.table), "How many keys have come.")
+    n_keys_in_memory_ = _fitted(
+        lambda model: model.corrections_.table.in_memory,
+        "How many of them have their records in memory; the others are on disk.",
+    )
+    bytes_per_key_ = _fitted(
+        lambda model: model.corrections_.table.nbytes,
+        "Bytes of the record of a key, in memory, on disk and in files.",
+    )
+    n_mends_ = _fitted(
+        lambda model: model.common_.n_mends_ + model.corrections_.mends,
+        "Steps that were left out, or mended, because numbers would not have been finite.",
+    )
+    last_mend_ = _fitted(
+        lambda model: model.common_.last_mend_,
+        "The round of the last step that the common model mended.",
+    )
+    n_rounds_ = _fitted(lambda model: model.common_.n_rounds_, "Rows learned so far.")
 
 
 def check_parameters(rank: Any, forgetting: float, max_keys: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from forks.engine import Counter, Matrix, Memory, Vector, one_thread
 from forks.engine.locks import ReadWriteLock
 from forks.engine.shared import Shared
+from forks.estimators.first_rows import rows_until
 from forks.keyed.table import KeyTable
 from forks.parts.calibration import CalibrationRule
 from forks.parts.pooling import (
@@ -43,7 +44,6 @@ class CorrectedRows(NamedTuple):
     weights: Vector
 
     def part(self, which: Any) -> "CorrectedRows":
-        """Return some of the rows."""
         return CorrectedRows(*(part[which] for part in self))
 
     def with_more(self, rows: "CorrectedRows") -> "CorrectedRows":
@@ -55,18 +55,9 @@ class CorrectedRows(NamedTuple):
 class Corrections(Shared):
     """What keys know beyond the common model; its lock is that of the whole model.
 
-    Parameters
-    ----------
-    n_features, n_outputs : int
-        Widths of rows and of targets.
-    classifies : bool
-        Are the scores of the common model probabilities, as 2 p - 1? Else they are numbers.
-    rank : int
-        Features of the corrections, beside the bias.
-    forgetting : float
-        How much less each row of a key counts with the next one.
-    max_keys, folder
-        See `KeyTable`.
+    If it `classifies`, the scores of the common model are probabilities, as 2 p - 1, else numbers.
+    `rank` is that of the corrections, beside the bias; `forgetting` is how much less each row of a
+    key counts with the next one. For `max_keys` and `folder` see `KeyTable`.
     """
 
     def __init__(
@@ -142,9 +133,8 @@ class Corrections(Shared):
     def _to_start(self, weights: Vector) -> int:
         """Return after how many rows the map is fitted again; those of weight 0 do not count."""
         assert self.first is not None
-        missing = next(s for s in STARTS if s > len(self.first.Y)) - len(self.first.Y)
-        counted = np.flatnonzero(weights)
-        return int(counted[missing - 1]) + 1 if len(counted) >= missing else len(weights)
+        count = len(self.first.Y)
+        return rows_until(next(start for start in STARTS if start > count) - count, weights)
 
     def _start_again(self, first: CorrectedRows) -> None:
         """Fit the map to the rows so far, and learn them in its features."""
@@ -199,12 +189,8 @@ class Corrections(Shared):
     def widen_outputs(self, factors: Matrix, expanded: Callable[[Matrix], Matrix]) -> None:
         """Go on with other outputs; whatever fails, all is as it was.
 
-        Parameters
-        ----------
-        factors : array of shape (new outputs, old outputs)
-            What corrections of the new outputs are of the old ones.
-        expanded : callable
-            Returns scores or targets of the first rows, for the new outputs.
+        `factors`, of shape (new outputs, old outputs), are what corrections of the new outputs are
+        of the old ones. `expanded` returns scores or targets of the first rows, for the new ones.
         """
         rule = self.rule._replace(outputs=len(factors))
         size = record_size(rule.features, rule.outputs, rule.experts)

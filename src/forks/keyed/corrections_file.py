@@ -66,7 +66,7 @@ def read_corrections(
         outputs,
         classifies=classifies,
         rank=_whole("rank", told["rank"], LARGEST_RANK),
-        forgetting=_share("forgetting", told["forgetting"]),
+        forgetting=_share(told["forgetting"]),
         max_keys=max_keys,
         folder=folder,
     )
@@ -154,7 +154,7 @@ def _whole(name: str, value: Any, largest: int = 2**31) -> int:
     return value
 
 
-def _share(name: str, value: Any) -> float:
+def _share(value: Any) -> float:
     if type(value) is not float or not 0.0 <= value < 1.0:
-        raise ValueError(f"{name} is {value!r}")
+        raise ValueError(f"forgetting is {value!r}")
     return value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forks.estimators.saving import Saved, as_bytes, from_bytes
-from forks.files import LargeFile, ModelFileError, cannot_load, decode, encode, write_large
+from forks.files import LargeFile, ModelFileError, decode, encode, loading, write_large
 from forks.keyed.classifier import KeyedClassifier
 from forks.keyed.corrections_file import FIELDS, corrections_state, read_corrections
 from forks.keyed.regressor import KeyedRegressor
@@ -100,13 +100,8 @@ def is_keyed(path: str | Path) -> bool:
 def read(path: str | Path, folder: str | Path | None = None) -> Saved:
     """Load a model with the note beside it; see `load`."""
     file = LargeFile(path)
-    try:
+    with loading(file.name):
         return _loaded(file, folder)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        if str(error).startswith(f"{file.name} cannot be loaded"):
-            raise
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise cannot_load(file.name, reason) from None
 
 
 def _loaded(file: LargeFile, folder: Any) -> Saved:

@@ -47,5 +47,4 @@ class Store:
         return records
 
     def close(self) -> None:
-        """Remove the records."""
         self._file.close()

@@ -21,16 +21,10 @@ _BLOCK = 4096  # records read at a time
 
 
 class KeyTable:
-    """Keys and their records.
+    """Keys and their records of `size` numbers.
 
-    Parameters
-    ----------
-    size : int
-        Numbers in a record.
-    max_keys : int, optional
-        How many records may be in memory; None for all.
-    folder : str or path, optional
-        Where the file of the store is; None for the system's folder of temporary files.
+    At most `max_keys` records are in memory, or all if that is None. The file of the store is in
+    `folder`, by default the system's folder of temporary files.
     """
 
     def __init__(
@@ -87,12 +81,10 @@ class KeyTable:
     def _bring(self, absent: Counter) -> None:
         """Bring records into memory that are in the store, or new."""
         free = self._free(len(absent))
-        stored = absent[self._slot[absent] == -1]
+        stored = self._slot[absent] == -1
         self.records[free] = 0.0
-        places = dict(zip(absent.tolist(), free.tolist(), strict=True))
-        if len(stored):
-            at = [places[number] for number in stored.tolist()]
-            self.records[at] = self._stored(stored)
+        if stored.any():
+            self.records[free[stored]] = self._stored(absent[stored])
         self._slot[absent], self._number[free] = free, absent
         self._used[free] = self._now
 
@@ -142,9 +134,9 @@ class KeyTable:
     def copies(self, numbers: Counter) -> Matrix:
         """Return copies of records, wherever they are; zeros for numbers of -1."""
         records = np.zeros((len(numbers), self.size))
-        slots = np.where(numbers >= 0, self._slot[numbers], -2) if len(self) else numbers
-        here, stored = slots >= 0, slots == -1
         if len(self):
+            slots = np.where(numbers >= 0, self._slot[numbers], -2)
+            here, stored = slots >= 0, slots == -1
             records[here] = self.records[slots[here]]
             if stored.any():
                 records[stored] = self._stored(numbers[stored])
@@ -178,11 +170,9 @@ class KeyTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a record."""
         return 8 * self.size
 
     def close(self) -> None:
-        """Remove the store."""
         if self._store is not None:
             self._store.close()
             self._store = None

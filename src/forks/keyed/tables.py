@@ -19,7 +19,6 @@ class KeyedRows(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the rows."""
         shape: tuple[int, ...] = self.X.shape
         return shape
 
@@ -40,14 +39,8 @@ def dense_encoder(table: Mapping[str, Any], y: Any, task: str) -> TableEncoder:
 class KeyedEncoder:
     """Encodes tables as `TableEncoder` does, but for the column of keys, which are text.
 
-    A whole number is the same key as its digits: tables have it as either.
-
-    Parameters
-    ----------
-    key : str
-        The name of the column.
-    encoder : TableEncoder
-        Of the other columns; it has seen the first rows.
+    A whole number is the same key as its digits: tables have it as either. The encoder of the
+    other columns has seen the first rows.
     """
 
     def __init__(self, key: str, encoder: TableEncoder) -> None:
@@ -64,7 +57,6 @@ class KeyedEncoder:
         return KeyedRows(keys, self.encoder.transform(without(table, self.key)))
 
     def get_feature_names_out(self) -> np.ndarray:
-        """Return the names of the features."""
         return self.encoder.get_feature_names_out()
 
     @property

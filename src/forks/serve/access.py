@@ -6,6 +6,7 @@ for people. Roles include those before them: predict, learn, admin.
 
 import hashlib
 import hmac
+import re
 import secrets
 from enum import IntEnum
 from pathlib import Path
@@ -43,7 +44,8 @@ class Access:
             if not fields:
                 continue
             roles = [role.name.lower() for role in Role]
-            if len(fields) not in (2, 3) or fields[0] not in roles or not _is_digest(fields[1]):
+            known = len(fields) in (2, 3) and fields[0] in roles
+            if not (known and re.fullmatch("[0-9a-fA-F]{64}", fields[1])):
                 raise ValueError(
                     f"{path}, line {number}: must have a role ({', '.join(roles)}), the SHA-256 "
                     "of a token and a name"
@@ -73,7 +75,3 @@ def new_token(role: str, name: str) -> tuple[str, str]:
     """Return a new token, and its line for the file."""
     token = secrets.token_urlsafe(32)
     return token, f"{role} {hashlib.sha256(token.encode()).hexdigest()} {name}"
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 64 and all(c in "0123456789abcdefABCDEF" for c in text)

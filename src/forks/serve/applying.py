@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from forks.serve.messages import Messages, Streams
+from forks.serve.messages import Streams
 from forks.serve.operations import Kind, Operation
 from forks.serve.pending import Fate, Pending
 from forks.serve.table_model import Answers, TableModel
@@ -40,23 +40,6 @@ class _Piece(NamedTuple):
     message: str | None = None  # its name
 
 
-class _Pieces(list[_Piece]):
-    """Pieces that wait to be learned, and how many rows they have."""
-
-    rows = 0
-
-    def append(self, piece: _Piece) -> None:
-        self.rows += len(piece.batch)
-        super().append(piece)
-
-    def taken(self) -> list[_Piece]:
-        """Return all of them, and be empty."""
-        taken = list(self)
-        self.clear()
-        self.rows = 0
-        return taken
-
-
 @dataclass
 class Applier:
     """Does operations to a model and to the rows that wait for labels.
@@ -74,26 +57,26 @@ class Applier:
     delay: int = 0
     delayed: int = 0
     expected: int = 0  # delay that the learner was told
+    _pieces: list[_Piece] = field(default_factory=list)  # of a call of `apply`, to be learned
+    _rows: int = 0  # that they have
+    _outcomes: list[Outcome] = field(default_factory=list)  # of its operations
 
     def apply(self, operations: list[tuple[int, Operation]]) -> list[Outcome]:
         """Do operations, with the numbers of their records."""
-        outcomes: list[Outcome] = []
-        pieces = _Pieces()
+        self._pieces, self._rows, self._outcomes = [], 0, [Outcome() for _ in operations]
         with self.pending:
-            for number, operation in operations:
-                outcomes.append(Outcome())
+            for place, (number, operation) in enumerate(operations):
                 if operation.kind is Kind.LEARN:
-                    pieces.append(_Piece(len(outcomes) - 1, operation.content))
+                    self._gather(_Piece(place, operation.content))
                 elif operation.kind is Kind.ASK:
                     self._ask(number, operation)
                 elif operation.kind is Kind.STREAM:
-                    self._receive(operation.content, pieces, outcomes)
+                    for name, batch in self.streams.batches(operation.content):
+                        self._gather(_Piece(place, batch, message=name))
                 else:
-                    self._feedback(number, operation, pieces, outcomes)
-                if pieces.rows >= _TOGETHER:
-                    self._flush(pieces, outcomes)
-            self._flush(pieces, outcomes)
-        return outcomes
+                    self._feedback(place, number, operation)
+            self._flush()
+        return self._outcomes
 
     def _ask(self, number: int, operation: Operation) -> None:
         asked = operation.content
@@ -101,62 +84,58 @@ class Applier:
             row = asked.batch.part(i, i + 1).columns
             self.pending.ask(number, id, _pack(row), operation.time, operation.rounds)
 
-    def _receive(self, content: Messages, pieces: _Pieces, outcomes: list[Outcome]) -> None:
-        """Take messages that are new, to be learned; `outcomes` ends with that of all of them."""
-        place = len(outcomes) - 1
-        for name, batch in self.streams.batches(content):
-            pieces.append(_Piece(place, batch, message=name))
-            if pieces.rows >= _TOGETHER:
-                self._flush(pieces, outcomes)
-
-    def _feedback(
-        self, number: int, operation: Operation, pieces: _Pieces, outcomes: list[Outcome]
-    ) -> None:
-        """Take the rows that waited for labels, to be learned; `outcomes` ends with its own."""
-        place = len(outcomes) - 1
+    def _feedback(self, place: int, number: int, operation: Operation) -> None:
+        """Take the rows that waited for labels, to be learned."""
         if not self.model.ready:  # the labels before these decide on what labels are
-            self._flush(pieces, outcomes)
+            self._flush()
         labels = [item.label for item in operation.content]
         try:
             self.model.check(Batch.of_columns({}, labels, None))
         except ValueError as error:
-            outcomes[place] = Outcome(error=error)
+            self._outcomes[place] = Outcome(error=error)
             return
         fates: dict[str, str] = {}
-        outcomes[place] = Outcome(fates=fates)
-        for id, label in operation.content:
-            fate, waited = self.pending.take(number, id, operation.time)
-            fates[id] = str(fate)
+        self._outcomes[place] = Outcome(fates=fates)
+        for item in operation.content:
+            fate, waited = self.pending.take(number, item.id, operation.time)
+            fates[item.id] = str(fate)
             if waited is None:
                 self.fates[str(fate)] += 1
                 continue
-            batch = Batch.of_columns(_unpack(waited.row), [label], None)
-            pieces.append(_Piece(place, batch, id))
-            self._count_delay(operation.rounds - waited.rounds, pieces, outcomes)
+            batch = Batch.of_columns(_unpack(waited.row), [item.label], None)
+            self._gather(_Piece(place, batch, item.id))
+            self._count_delay(operation.rounds - waited.rounds)
 
-    def _count_delay(self, delay: int, pieces: _Pieces, outcomes: list[Outcome]) -> None:
+    def _count_delay(self, delay: int) -> None:
         self.delay, self.delayed = self.delay + max(0, delay), self.delayed + 1
         if self.delayed < _DELAYS:
             return
-        self._flush(pieces, outcomes)
+        self._flush()
         mean, self.delay, self.delayed = self.delay // self.delayed, 0, 0
         if self.model.ready and abs(mean - self.expected) > self.expected // 4:
             self.model.estimator.expect_delay(mean)
             self.expected = mean
 
-    def _flush(self, pieces: _Pieces, outcomes: list[Outcome]) -> None:
+    def _gather(self, piece: _Piece) -> None:
+        """Keep rows to be learned, until there are enough of them."""
+        self._pieces.append(piece)
+        self._rows += len(piece.batch)
+        if self._rows >= _TOGETHER:
+            self._flush()
+
+    def _flush(self) -> None:
         """Learn what has been gathered; if that is refused, each piece by itself."""
-        todo = pieces.taken()
-        if len(todo) > 1 and self._learn_together(todo, outcomes):
+        pieces, self._pieces, self._rows = self._pieces, [], 0
+        if len(pieces) > 1 and self._learn_together(pieces):
             return
-        for piece in todo:
+        for piece in pieces:
             try:
                 outcome = Outcome(self.model.learn(piece.batch, self.give_way))
             except ValueError as error:
                 outcome = Outcome(error=error)
-            self._note(piece, outcome, outcomes)
+            self._note(piece, outcome)
 
-    def _learn_together(self, pieces: list[_Piece], outcomes: list[Outcome]) -> bool:
+    def _learn_together(self, pieces: list[_Piece]) -> bool:
         if not self.model.ready:  # the first rows are looked at one request after the other
             return False
         names = pieces[0].batch.columns.keys()
@@ -171,11 +150,11 @@ class Applier:
         start = 0
         for piece in pieces:
             stop = start + len(piece.batch)
-            self._note(piece, Outcome(answers.part(start, stop)), outcomes)
+            self._note(piece, Outcome(answers.part(start, stop)))
             start = stop
         return True
 
-    def _note(self, piece: _Piece, outcome: Outcome, outcomes: list[Outcome]) -> None:
+    def _note(self, piece: _Piece, outcome: Outcome) -> None:
         """Note what became of a piece; that of a late label stands among the fates."""
         if piece.message is not None:
             if outcome.error is not None:
@@ -184,11 +163,11 @@ class Applier:
                 self.streams.counts["learned"] += len(piece.batch)
             return
         if piece.id is None:
-            outcomes[piece.place] = outcome
+            self._outcomes[piece.place] = outcome
             return
         fate = Fate.LEARNED if outcome.error is None else Fate.REFUSED
         self.fates[str(fate)] += 1
-        fates = outcomes[piece.place].fates
+        fates = self._outcomes[piece.place].fates
         assert fates is not None
         fates[piece.id] = str(fate)
 

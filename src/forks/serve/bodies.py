@@ -44,13 +44,6 @@ class Asked(NamedTuple):
     ids: list[str] | None
 
 
-class LateLabel(NamedTuple):
-    """The label of a row that was predicted under an id."""
-
-    id: str
-    label: Any
-
-
 class _Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     rows: list[dict[str, Cell]] | None = None
     columns: dict[str, list[Cell]] | None = None
@@ -82,17 +75,19 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     id: str | None = None
 
 
-class _Item(msgspec.Struct, forbid_unknown_fields=True):
+class LateLabel(msgspec.Struct, forbid_unknown_fields=True):
+    """The label of a row that was predicted under an id."""
+
     id: str
     label: Cell
 
 
 class _Feedback(msgspec.Struct, forbid_unknown_fields=True):
-    items: list[_Item]
+    items: list[LateLabel]
 
 
 _ASK, _LEARN = msgspec.json.Decoder(_Ask), msgspec.json.Decoder(_Learn)
-_LINE, _ITEM = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Item)
+_LINE, _ITEM = msgspec.json.Decoder(_Line), msgspec.json.Decoder(LateLabel)
 _FEEDBACK = msgspec.json.Decoder(_Feedback)
 
 
@@ -156,7 +151,7 @@ def read_feedback(form: Form, body: bytes) -> list[LateLabel]:
         ids, labels = columns.get(ID), columns.get(LABEL)
         if ids is None or labels is None:
             raise BodyError(f"there must be columns {ID!r} and {LABEL!r}")
-        items = [_Item(id, label) for id, label in zip(ids, labels, strict=True)]
+        items = [LateLabel(id, label) for id, label in zip(ids, labels, strict=True)]
     elif form is Form.LINES:
         items = [_decoded(_ITEM, line) for line in body.splitlines() if line.strip()]
     else:
@@ -166,7 +161,7 @@ def read_feedback(form: Form, body: bytes) -> list[LateLabel]:
             items = _decoded(_FEEDBACK, body).items
     _check_ids([item.id for item in items], len(items))
     _check_labels([item.label for item in items], "$.items")
-    return [LateLabel(item.id, item.label) for item in items]
+    return items
 
 
 def _lines(body: bytes) -> list[_Line]:
@@ -226,11 +221,10 @@ def _check_cells(batch: Batch) -> None:
     if len(batch) == 0:
         raise BodyError("there are no rows")
     for name, cells in batch.columns.items():
-        kinds = set(map(type, cells))
-        numbers = kinds & {float, int}
-        if numbers and any(map(_too_large, cells)):
-            row = next(i for i, cell in enumerate(cells) if _too_large(cell))
-            raise BodyError("a number must be finite", f"$.rows[{row}].{name}")
+        if {float, int} & set(map(type, cells)):
+            for row, cell in enumerate(cells):
+                if _too_large(cell):
+                    raise BodyError("a number must be finite", f"$.rows[{row}].{name}")
 
 
 def _too_large(cell: Any) -> bool:

@@ -69,6 +69,5 @@ class Context:
         return worker
 
     def check_rows(self, n: int) -> None:
-        """Check the number of rows of a request."""
         if n > self.limits.rows:
             raise Problem(413, f"{n:,} rows, but a request may have {self.limits.rows:,}")

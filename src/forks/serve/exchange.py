@@ -52,35 +52,22 @@ async def read_body(receive: Callable[..., Any], scope: Scope, most: int, second
     length = header(scope, b"content-length")
     if length.isdigit() and int(length) > most:
         raise Problem(413, f"the body has {int(length):,} bytes, but may have {most:,}")
-    message = await _received(receive, seconds)
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        return _at_most(body, most)
-    parts = [body]
-    end = asyncio.get_running_loop().time() + seconds
-    while message.get("more_body", False):
-        _at_most(body, most - sum(map(len, parts[:-1])))
-        message = await _received(receive, end - asyncio.get_running_loop().time())
-        body = message.get("body", b"")
-        parts.append(body)
-    return _at_most(b"".join(parts), most)
-
-
-async def _received(receive: Callable[..., Any], seconds: float) -> dict[str, Any]:
+    parts: list[bytes] = []
+    size = 0
     try:
         async with asyncio.timeout(seconds):
-            message: dict[str, Any] = await receive()
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "the client has gone")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > most:
+                    raise Problem(413, f"the body has more than {most:,} bytes")
+                if not message.get("more_body", False):
+                    return b"".join(parts)
     except TimeoutError:
         raise Problem(408, "the body took too long to come") from None
-    if message["type"] == "http.disconnect":
-        raise Problem(400, "the client has gone")
-    return message
-
-
-def _at_most(body: bytes, most: int) -> bytes:
-    if len(body) > most:
-        raise Problem(413, f"the body has more than {most:,} bytes")
-    return body
 
 
 async def send_answer(send: Callable[..., Any], answer: Answer) -> None:

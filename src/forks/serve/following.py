@@ -24,17 +24,10 @@ _RETRY = 2.0  # seconds after a write that the disk refused
 
 
 class Follower(threading.Thread):
-    """Has the model of a worker learn a source.
+    """Has the model of a worker learn a source, which is not yet open.
 
-    Parameters
-    ----------
-    worker : Worker
-    source : Source
-        Not yet open.
-    label : str, optional
-        Key of the labels; by default the last key of the first row.
-    say : callable
-        Called with a line if following ends by a fault.
+    `label` is the key of the labels; if None, the last key of the first row. `say` is called with
+    a line if following ends by a fault.
     """
 
     def __init__(
@@ -54,7 +47,6 @@ class Follower(threading.Thread):
             raise StreamError(f"{self.source.name} was made anew since the model learned it")
 
     def run(self) -> None:
-        """Learn what comes until the end."""
         try:
             asyncio.run(self._follow())
         except (StreamError, BrokerError) as error:

@@ -30,26 +30,18 @@ _RATES = {  # figures that are drawn: of the answers, then of the label before, 
 _json = msgspec.json.Encoder().encode
 
 
-class Glance(NamedTuple):
-    """A moment of something that is drawn over time."""
-
-    time: float
-    json: msgspec.Raw
-
-
 class Track:
-    """The last points of a model or of the service."""
+    """The last points of a model or of the service: their times, and the JSON that is sent."""
 
     def __init__(self) -> None:
-        self.points: deque[Glance] = deque(maxlen=KEPT)
+        self.points: deque[tuple[float, msgspec.Raw]] = deque(maxlen=KEPT)
 
     def add(self, now: float, told: dict[str, Any]) -> None:
-        """Add a point."""
-        self.points.append(Glance(now, msgspec.Raw(_json({"time": now, **told}))))
+        self.points.append((now, msgspec.Raw(_json({"time": now, **told}))))
 
-    def since(self, time: float) -> list[msgspec.Raw]:
+    def since(self, moment: float) -> list[msgspec.Raw]:
         """Return the points after a moment, oldest first."""
-        return [point.json for point in list(self.points) if point.time > time]
+        return [json for time, json in list(self.points) if time > moment]
 
 
 class Relevance(NamedTuple):

@@ -22,7 +22,7 @@ def relevance(keeper: Keeper) -> dict[str, float]:
         values = relevance_of(engine)
     if values is None:
         return {}
-    return dict(zip(names or _numbered(len(values)), values.tolist(), strict=True))
+    return dict(zip(names or [f"x{j}" for j in range(len(values))], values.tolist(), strict=True))
 
 
 def events(keeper: Keeper) -> list[dict[str, Any]]:
@@ -52,12 +52,7 @@ def _has(model: TableModel, needed: str) -> bool:
 
 
 def _names(model: TableModel) -> list[str] | None:
-    known: Any
     if model.encoder is not None:
-        return [str(name) for name in model.encoder.get_feature_names_out()]
+        return list(map(str, model.encoder.get_feature_names_out()))
     known = getattr(model.estimator, "feature_names_in_", None)
-    return None if known is None else [str(name) for name in known]
-
-
-def _numbered(n: int) -> list[str]:
-    return [f"x{j}" for j in range(n)]
+    return None if known is None else list(map(str, known))

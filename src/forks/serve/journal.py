@@ -13,6 +13,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from forks.files import sync_folder
+
 _LENGTH, _HEAD = struct.Struct("<I"), struct.Struct("<III")
 _PREFIX, _SUFFIX = "journal-", ".log"
 
@@ -24,13 +26,8 @@ class JournalError(Exception):
 class Journal:
     """The records after a checkpoint; one process at a time.
 
-    Parameters
-    ----------
-    folder : path
-    after : int
-        Number of the last record that the checkpoint knows of.
-    keep : bool
-        Do segments stay that a checkpoint knows of?
+    `after` is the number of the last record that the checkpoint knows of. With `keep`, segments
+    that a checkpoint knows of stay.
     """
 
     def __init__(self, folder: Path, after: int = 0, keep: bool = False) -> None:
@@ -39,7 +36,11 @@ class Journal:
         self.after = after
         self._segments = sorted(_first_of(path) for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"))
         self.last = after  # number of the last record
-        self._check_begin()
+        if self._segments and self._segments[0] > after + 1:
+            raise JournalError(
+                f"{folder}: the journal begins with record {self._segments[0]}, but the "
+                f"checkpoint ends with {after}"
+            )
         for i, first in enumerate(self._segments):
             if i > 0 and first != self.last + 1:
                 raise JournalError(f"{self._path(first)}: records {self.last + 1} on are absent")
@@ -49,23 +50,12 @@ class Journal:
             self._segments.append(self.last + 1)
         self._file = self._open(self._segments[-1])
 
-    def _check_begin(self) -> None:
-        if self._segments and self._segments[0] > self.after + 1:
-            raise JournalError(
-                f"{self.folder}: the journal begins with record {self._segments[0]}, but the "
-                f"checkpoint ends with {self.after}"
-            )
-
     def _path(self, first: int) -> Path:
         return self.folder / f"{_PREFIX}{first:016d}{_SUFFIX}"
 
     def _open(self, first: int) -> int:
         descriptor = os.open(self._path(first), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self.folder)
         return descriptor
 
     def _check(self, first: int, is_last: bool) -> int:
@@ -114,11 +104,9 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of the segments."""
         return sum(self._path(first).stat().st_size for first in self._segments)
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._file)
 
 

@@ -7,6 +7,7 @@ of; after a crash the later ones are done again, and the model is what it was, b
 
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,10 @@ class Keeper:
         self.turns = Turns()
         path = folder / CHECKPOINT
         if not path.exists():
-            _begun(folder, settings, begin).save(path, {"number": 0})
+            new = TableModel(settings, folder)
+            if begin is not None:
+                new, _ = TableModel.from_saved(_read(begin, folder), folder)
+            new.save(path, {"number": 0})
         self.model, told = TableModel.from_saved(read(path, folder), folder)
         self.saved = int(told.get("number", 0))  # last record that the checkpoint knows of
         self.saved_at = path.stat().st_mtime
@@ -72,16 +76,11 @@ class Keeper:
 
     def _replay(self) -> int:
         """Do what the journal has beyond the checkpoint; return the number of records."""
-        group: list[tuple[int, Operation]] = []
+        operations = ((number, from_record(record)) for number, record in self.journal.replay())
         n = 0
-        for number, record in self.journal.replay():
-            group.append((number, from_record(record)))
-            n += 1
-            if len(group) == _GROUP:
-                self.applier.apply(group)
-                group = []
-        if group:
+        while group := list(islice(operations, _GROUP)):
             self.applier.apply(group)
+            n += len(group)
         return n
 
     def do(self, operations: list[Operation]) -> list[Outcome]:
@@ -124,17 +123,8 @@ class Keeper:
             return self.model.as_bytes({"number": 0})
 
     def close(self) -> None:
-        """Close the files."""
         self.journal.close()
         self.pending.close()
-
-
-def _begun(folder: Path, settings: Settings | None, begin: bytes | None) -> TableModel:
-    """Return a new model, or the one that a file has."""
-    if begin is None:
-        return TableModel(settings, folder)
-    model, _ = TableModel.from_saved(_read(begin, folder), folder)
-    return model
 
 
 def _read(data: bytes, folder: Path) -> Saved:

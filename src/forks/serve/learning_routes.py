@@ -78,7 +78,6 @@ class Front:
         self.context, self.rest = context, rest
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer a request."""
         if scope["type"] == "http" and scope["path"].startswith(_PREFIX):
             name, _, verb = scope["path"][len(_PREFIX) :].partition("/")
             if verb in VERBS:

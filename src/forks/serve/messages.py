@@ -30,7 +30,6 @@ class Messages(NamedTuple):
     messages: Sequence[Message]
 
     def body(self) -> bytes:
-        """Return the body of the record."""
         return _pack([self.stream, self.label, self.messages])
 
 

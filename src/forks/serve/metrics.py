@@ -1,6 +1,7 @@
 """What Prometheus may know of a service."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -36,7 +37,6 @@ class Metrics:
         self.last_seconds: list[float] = []  # of the latest requests, for the page
 
     def count(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request."""
         if (endpoint, status) not in self._known:  # labels are looked up under a lock
             counter, times = self.requests.labels(endpoint, status), self.seconds.labels(endpoint)
             self._known[endpoint, status] = counter, times
@@ -54,21 +54,17 @@ class _Models(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Metric]:
-        rows = CounterMetricFamily("forks_rows_learned", "Rows learned.", labels=["model"])
-        late = CounterMetricFamily(
-            "forks_late_labels", "Labels that came by id.", labels=["model", "fate"]
-        )
-        failures = CounterMetricFamily(
-            "forks_storage_failures", "Writes that the disk refused.", labels=["model"]
-        )
-        streams = CounterMetricFamily(
-            "forks_stream",
-            "Of the stream that is followed: rows learned, messages refused, ...",
-            labels=["model", "what"],
-        )
+        def counter(name: str, text: str, *labels: str) -> CounterMetricFamily:
+            return CounterMetricFamily(f"forks_{name}", text, labels=["model", *labels])
+
+        followed = "Of the stream that is followed: rows learned, messages refused, ..."
+        rows = counter("rows_learned", "Rows learned.")
+        late = counter("late_labels", "Labels that came by id.", "fate")
+        failures = counter("storage_failures", "Writes that the disk refused.")
+        streams = counter("stream", followed, "what")
         gauges = {
             name: GaugeMetricFamily(f"forks_{name}", text, labels=["model"])
-            for name, text in _GAUGES.items()
+            for name, (text, _) in _GAUGES.items()
         }
         figures = GaugeMetricFamily(
             "forks_figure", "Figures over all rows and the last ones.", labels=["model", "figure"]
@@ -81,29 +77,24 @@ class _Models(Collector):
                 late.add_metric([name, fate], n)
             for what, n in (told["stream"] or {"counts": {}})["counts"].items():
                 streams.add_metric([name, what], n)
-            values = _values(told)
-            for gauge, value in values.items():
-                gauges[gauge].add_metric([name], value)
+            for gauge, (_, value) in _GAUGES.items():
+                gauges[gauge].add_metric([name], value(told))
             for figure, value in told["figures"].items():
                 if isinstance(value, int | float):
                     figures.add_metric([name, figure], value)
         yield from (rows, late, failures, streams, *gauges.values(), figures)
 
 
-_GAUGES = {
-    "waiting_labels": "Rows that wait for their labels.",
-    "queue": "Requests that wait for the learner.",
-    "journal_bytes": "Bytes of the journal.",
-    "checkpoint_time_seconds": "When the last checkpoint was written, in seconds since 1970.",
-    "storage_refused": "Whether the disk refused the last write.",
+_GAUGES: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {  # texts, and values
+    "waiting_labels": ("Rows that wait for their labels.", itemgetter("waiting_labels")),
+    "queue": ("Requests that wait for the learner.", itemgetter("queue")),
+    "journal_bytes": ("Bytes of the journal.", itemgetter("journal_bytes")),
+    "checkpoint_time_seconds": (
+        "When the last checkpoint was written, in seconds since 1970.",
+        lambda told: told["checkpoint"]["time"],
+    ),
+    "storage_refused": (
+        "Whether the disk refused the last write.",
+        lambda told: told["storage_fault"] is not None,
+    ),
 }
-
-
-def _values(told: dict[str, Any]) -> dict[str, float]:
-    return {
-        "waiting_labels": told["waiting_labels"],
-        "queue": told["queue"],
-        "journal_bytes": told["journal_bytes"],
-        "checkpoint_time_seconds": told["checkpoint"]["time"],
-        "storage_refused": float(told["storage_fault"] is not None),
-    }

@@ -26,40 +26,36 @@ async def models(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 
 @get("/v1/models/{name:str}")
-async def model(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def model(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell columns, task, figures, labels that wait, and the state of the disk."""
     context: Context = request.app.state.context
-    name: str = request.path_params["name"]
     with context.admitted(request.scope, "model", Role.PREDICT):
         context.worker(name)
         return _json(context.service.info(name))
 
 
 @get("/v1/models/{name:str}/relevance")
-async def relevance(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def relevance(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell the relevance of each feature, which sum to one."""
     context: Context = request.app.state.context
-    name: str = request.path_params["name"]
     with context.admitted(request.scope, "relevance", Role.PREDICT):
         context.worker(name)
         return _json(await asyncio.to_thread(context.service.relevance, name))
 
 
 @get("/v1/models/{name:str}/events")
-async def events(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def events(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Tell when experts were started, and when others took over."""
     context: Context = request.app.state.context
-    name: str = request.path_params["name"]
     with context.admitted(request.scope, "events", Role.PREDICT):
         context.worker(name)
         return _json({"events": context.service.events(name)})
 
 
 @get("/v1/models/{name:str}/file")
-async def download(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def download(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Return the model as a file, for `forks predict`, `forks info` or another service."""
     context: Context = request.app.state.context
-    name: str = request.path_params["name"]
     with context.admitted(request.scope, "file", Role.ADMIN):
         keeper = context.worker(name).keeper
         data = await asyncio.to_thread(keeper.as_bytes)
@@ -68,10 +64,9 @@ async def download(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 
 @put("/v1/models/{name:str}", status_code=201)
-async def add(request: Request[Any, Any, Any]) -> Response[bytes]:
+async def add(request: Request[Any, Any, Any], name: str) -> Response[bytes]:
     """Add a model: a new one with settings in JSON, or one that begins with a model file."""
     context: Context = request.app.state.context
-    name: str = request.path_params["name"]
     with context.admitted(request.scope, "add", Role.ADMIN):
         if not NAME.fullmatch(name):
             raise Problem(400, "a name has lower-case letters, digits, _ and -, at most 64")

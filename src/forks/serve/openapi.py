@@ -81,44 +81,37 @@ _LEARNED = _table(
     "labels",
 )
 _ITEM = _object({"id": _ID, "label": _LABEL}, "id", "label")
-_BODIES: dict[str, Described] = {
-    "predict": _table({"ids": _or_null(_list(_ID, "Of rows whose labels will come.", least=1))}),
-    "learn": _LEARNED,
-    "predict-then-learn": _LEARNED,
-    "feedback": {"oneOf": [_object({"items": _list(_ITEM)}, "items"), _ITEM]},
-}
 _PREDICTED = {
     "predictions": _list(_CELL, "null while nothing has been learned."),
     "classes": _list(_LABEL),
     "probabilities": _list(_list({"type": "number", "minimum": 0, "maximum": 1})),
 }
-_ANSWERS: dict[str, Described] = {
-    "predict": _object({**_PREDICTED, "ready": _YES}, "predictions", "ready"),
-    "learn": _object({"learned": _COUNT, "rows": _COUNT}, "learned", "rows"),
-    "predict-then-learn": _object({**_PREDICTED, "rows": _COUNT}, "predictions", "rows"),
-    "feedback": _object(
-        {"learned": _COUNT, "labels": {"type": "object", "additionalProperties": _TEXT}},
-        "learned",
-        "labels",
-    ),
-}
-_EXAMPLES: dict[str, tuple[Described, Described]] = {
+_FATES = {"type": "object", "additionalProperties": _TEXT}
+_SURE = {"classes": ["no", "yes"], "probabilities": [[0.2, 0.8]]}
+# Of each verb: the body and an example of it, the answer and an example of it.
+_VERBS: dict[str, tuple[Described, Described, Described, Described]] = {
     "predict": (
+        _table({"ids": _or_null(_list(_ID, "Of rows whose labels will come.", least=1))}),
         {"rows": _ROWS[:1], "ids": ["a1"]},
-        {
-            "predictions": ["yes"],
-            "classes": ["no", "yes"],
-            "probabilities": [[0.2, 0.8]],
-            "ready": True,
-        },
+        _object({**_PREDICTED, "ready": _YES}, "predictions", "ready"),
+        {"predictions": ["yes"], **_SURE, "ready": True},
     ),
-    "learn": ({"rows": _ROWS, "labels": ["yes", "no"]}, {"learned": 2, "rows": 1002}),
+    "learn": (
+        _LEARNED,
+        {"rows": _ROWS, "labels": ["yes", "no"]},
+        _object({"learned": _COUNT, "rows": _COUNT}, "learned", "rows"),
+        {"learned": 2, "rows": 1002},
+    ),
     "predict-then-learn": (
+        _LEARNED,
         {"columns": {"age": [41, 29]}, "labels": ["yes", "no"]},
+        _object({**_PREDICTED, "rows": _COUNT}, "predictions", "rows"),
         {"predictions": ["yes", "no"], "rows": 1004},
     ),
     "feedback": (
+        {"oneOf": [_object({"items": _list(_ITEM)}, "items"), _ITEM]},
         {"items": [{"id": "a1", "label": "yes"}]},
+        _object({"learned": _COUNT, "labels": _FATES}, "learned", "labels"),
         {"learned": 1, "labels": {"a1": "learned"}},
     ),
 }
@@ -217,10 +210,10 @@ def _json(schema: Described, example: Any = None) -> Described:
 
 def _learning(verb: str) -> Described:
     text = " ".join((VERBS[verb].endpoint.__doc__ or "").split())
-    asked, answered = _EXAMPLES[verb]
+    body, asked, answer, answered = _VERBS[verb]
     kinds = [kind for kind, form in MEDIA_TYPES.items() if form is not Form.JSON]
     others = {kind: {"schema": _TEXT} for kind in kinds}
-    answers = _json(_ANSWERS[verb], answered)
+    answers = _json(answer, answered)
     if "predict" in verb:
         answers |= others
     statuses = "400 401 403 404 413 415 422 429 503 507"
@@ -228,7 +221,7 @@ def _learning(verb: str) -> Described:
         **_operation(text.partition(".")[0], answers, statuses),
         "operationId": verb,
         "description": text,
-        "requestBody": {"required": True, "content": _json(_BODIES[verb], asked) | others},
+        "requestBody": {"required": True, "content": _json(body, asked) | others},
     }
 
 

@@ -9,9 +9,8 @@ import struct
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from forks.serve.bodies import Asked, Form, LateLabel, read_ask, read_feedback, read_learn
-from forks.serve.messages import Messages, read_messages
-from forks.serve.tables import Batch
+from forks.serve.bodies import Form, read_ask, read_feedback, read_learn
+from forks.serve.messages import read_messages
 
 _HEAD = struct.Struct("<BBdQ")
 
@@ -43,7 +42,6 @@ class Operation(NamedTuple):
         return len(self.content.batch if self.kind is Kind.ASK else self.content)
 
     def record(self) -> bytes:
-        """Return the record of the journal."""
         return _HEAD.pack(self.kind, self.form, self.time, self.rounds) + self.body
 
 
@@ -57,8 +55,7 @@ _READ: dict[Kind, Any] = {
 
 def operation(kind: Kind, form: Form, body: bytes, time: float, rounds: int) -> Operation:
     """Read a request, or raise `BodyError`."""
-    content: Batch | Asked | list[LateLabel] | Messages = _READ[kind](form, body)
-    return Operation(kind, form, time, rounds, body, content)
+    return Operation(kind, form, time, rounds, body, _READ[kind](form, body))
 
 
 def from_record(record: bytes) -> Operation:

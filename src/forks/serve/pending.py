@@ -39,16 +39,7 @@ class Waiting(NamedTuple):
 
 
 class Pending:
-    """The rows that wait.
-
-    Parameters
-    ----------
-    path : path
-    most : int
-        Rows that may wait; the oldest ones go.
-    age : float
-        Seconds that a row may wait.
-    """
+    """The rows that wait: at most so many, of which the oldest go, and for so many seconds."""
 
     def __init__(self, path: Path, most: int, age: float) -> None:
         self.most, self.age = most, age
@@ -60,11 +51,8 @@ class Pending:
         self._count()
 
     def _count(self) -> None:
-        where = "taken IS NULL AND dropped IS NULL"
-        (self.n,) = self._base.execute(f"SELECT COUNT(*) FROM pending WHERE {where}").fetchone()
-        (self._kept,) = self._base.execute(
-            "SELECT COUNT(*) FROM pending WHERE dropped IS NULL"
-        ).fetchone()
+        counts = "SELECT COUNT(*) - COUNT(taken), COUNT(*) FROM pending WHERE dropped IS NULL"
+        self.n, self._kept = self._base.execute(counts).fetchone()
 
     def rewind(self, after: int) -> None:
         """Bring back what was there after a record."""
@@ -136,5 +124,4 @@ class Pending:
             )
 
     def close(self) -> None:
-        """Close the file."""
         self._base.close()

@@ -11,6 +11,7 @@ from forks.serve.table_model import Answers
 from forks.serve.tables import Batch
 
 _INLINE = 256  # rows that are predicted without another thread
+_Waiting = tuple[Batch, asyncio.Future[Answers]]
 
 
 class Reader:
@@ -18,7 +19,7 @@ class Reader:
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._waiting: list[tuple[Batch, asyncio.Future[Answers]]] = []
+        self._waiting: list[_Waiting] = []
 
     async def predict(self, batch: Batch) -> Answers:
         """Predict rows, together with those of others."""
@@ -36,32 +37,26 @@ class Reader:
             return self._keeper.model.answer(batch)
 
     def _answer_all(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        groups: dict[tuple[str, ...], list[tuple[Batch, asyncio.Future[Answers]]]] = {}
+        waiting, self._waiting = [item for item in self._waiting if not item[1].done()], []
+        groups: dict[tuple[str, ...], list[_Waiting]] = {}
         for item in waiting:
             groups.setdefault(tuple(item[0].columns), []).append(item)
         for group in groups.values():
-            if len(group) == 1 or not self._answer_group(group):
-                for batch, future in group:
-                    self._answer_one(batch, future)
+            self._answer_group(group)
 
-    def _answer_group(self, group: list[tuple[Batch, asyncio.Future[Answers]]]) -> bool:
+    def _answer_group(self, group: list[_Waiting]) -> None:
+        batches = [batch for batch, _ in group]
         try:
-            answers = self._answer(Batch.concatenated([batch for batch, _ in group]))
-        except ValueError:  # of one of them: each by itself
-            return False
+            answers = self._answer(batches[0] if len(group) == 1 else Batch.concatenated(batches))
+        except Exception as error:
+            if len(group) == 1:  # whoever waits gets it
+                group[0][1].set_exception(error)
+            else:  # of one of them: each by itself
+                for item in group:
+                    self._answer_group([item])
+            return
         start = 0
         for batch, future in group:
             stop = start + len(batch)
-            if not future.done():
-                future.set_result(answers.part(start, stop))
+            future.set_result(answers.part(start, stop))
             start = stop
-        return True
-
-    def _answer_one(self, batch: Batch, future: asyncio.Future[Answers]) -> None:
-        if future.done():
-            return
-        try:
-            future.set_result(self._answer(batch))
-        except Exception as error:  # whoever waits gets it
-            future.set_exception(error)

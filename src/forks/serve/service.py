@@ -32,8 +32,8 @@ class Service:
         Of new models.
     every, seconds
         See `Worker`.
-    most, age, keep_journal
-        See `Keeper`.
+    **kept
+        `most`, `age` and `keep_journal` of `Keeper`.
     """
 
     def __init__(
@@ -43,14 +43,12 @@ class Service:
         *,
         every: int = 50_000,
         seconds: float = 60.0,
-        most: int = 1_000_000,
-        age: float = 7 * 86_400.0,
-        keep_journal: bool = False,
+        **kept: Any,
     ) -> None:
         self.state = Path(state)
         self.settings = settings or Settings()
         self.every, self.seconds = every, seconds
-        self._kept: dict[str, Any] = {"most": most, "age": age, "keep_journal": keep_journal}
+        self._kept = kept
         (self.state / "models").mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.state / _LOCK)
         self.workers: dict[str, Worker] = {}
@@ -97,13 +95,14 @@ class Service:
         with keeper.turns.reading():
             model = keeper.model
             columns = [] if model.encoder is None else model.encoder.columns_
+            classes = getattr(model.estimator, "classes_", None)
             told = {
                 "name": name,
                 "ready": model.ready,
                 "task": model.task,
                 "rows": model.rounds,
                 "columns": [{"name": column.name, "kind": column.kind} for column in columns],
-                "classes": _classes(model.estimator),
+                "classes": None if classes is None else classes.tolist(),
                 "figures": model.figures(),
                 "key": getattr(model.encoder, "key", model.settings.key),
                 "keys": getattr(model.estimator, "n_keys_", None),
@@ -150,11 +149,6 @@ class Service:
         self.followers.clear()
         self.workers.clear()
         os.close(self._lock)
-
-
-def _classes(estimator: Any) -> list[Any] | None:
-    classes = getattr(estimator, "classes_", None)
-    return None if classes is None else classes.tolist()
 
 
 def _locked(path: Path) -> int:

@@ -63,7 +63,6 @@ class Answers(NamedTuple):
     classes: list[Any] | None
 
     def part(self, start: int, stop: int) -> "Answers":
-        """Return those of some rows."""
         shares = None if self.probabilities is None else self.probabilities[start:stop]
         return Answers(self.labels[start:stop], shares, self.classes)
 
@@ -172,7 +171,7 @@ class TableModel:
             return answers
         self._check_keys(batch)
         base, n = self._base(len(batch)), self._enough(batch)
-        self.first = self.first.joined(batch.part(0, n))
+        self.first = Batch.concatenated([self.first, batch.part(0, n)])
         if len(self.first) < FIRST or not self._can_begin(self.first.labels):
             self.first = self.first.part(max(0, len(self.first) - _MOST_FIRST), len(self.first))
             self.rounds += len(batch)
@@ -231,16 +230,12 @@ class TableModel:
             part = slice(start, start + size)
             some = None if weights is None else weights[part]
             rows = X.part(start, start + size) if isinstance(X, KeyedRows) else X[part]
-            parts.append(self._answered(rows, y[part], some))
+            scores = self.estimator.prequential(*_given(rows), y[part], sample_weight=some)
+            parts.append(self._answers(scores))
+            self._count(y[part], parts[-1], scores)
             if give_way is not None:
                 give_way()
         return parts[0] if len(parts) == 1 else Answers.joined(parts)
-
-    def _answered(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Answers:
-        scores = self.estimator.prequential(*_given(X), y, sample_weight=weights)
-        answers = self._answers(scores)
-        self._count(y, answers, scores)
-        return answers
 
     def _count(self, y: np.ndarray, answers: Answers, scores: np.ndarray) -> None:
         if self.measures is None:

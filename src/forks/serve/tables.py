@@ -40,24 +40,10 @@ class Batch(NamedTuple):
         return self.n
 
     def part(self, start: int, stop: int) -> "Batch":
-        """Return some of the rows."""
         columns = {name: cells[start:stop] for name, cells in self.columns.items()}
         weights = None if self.weights is None else self.weights[start:stop]
         n = len(range(*slice(start, stop).indices(self.n)))
         return Batch(columns, self.labels[start:stop], weights, n)
-
-    def joined(self, other: "Batch") -> "Batch":
-        """Return these rows and then others; cells that one of them has not are missing."""
-        if not self.n:
-            return other
-        columns = {}
-        for name in dict.fromkeys([*self.columns, *other.columns]):
-            before = self.columns.get(name) or [None] * self.n
-            columns[name] = [*before, *(other.columns.get(name) or [None] * other.n)]
-        weights = None
-        if self.weights is not None or other.weights is not None:
-            weights = [*(self.weights or [1.0] * self.n), *(other.weights or [1.0] * other.n)]
-        return Batch(columns, [*self.labels, *other.labels], weights, self.n + other.n)
 
     @classmethod
     def concatenated(cls, batches: list["Batch"]) -> "Batch":

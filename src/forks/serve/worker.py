@@ -10,9 +10,7 @@ import gc
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from forks.serve.applying import Outcome
 from forks.serve.keeper import Keeper
@@ -32,28 +30,14 @@ class StorageError(Exception):
         self.is_full = error.errno in _FULL
 
 
-@dataclass
-class _Task:
-    """An operation, or a call, that waits for the worker."""
-
-    work: Operation | Callable[[], Any]
-    future: asyncio.Future[Any]
-    loop: asyncio.AbstractEventLoop
-    result: Any = None
-    error: Exception | None = None
+_Task = tuple[Operation, asyncio.Future[Outcome]]  # what waits, and who waits for it
 
 
 class Worker(threading.Thread):
     """Learns in the background.
 
-    Parameters
-    ----------
-    name : str
-    keeper : Keeper
-    every : int
-        Rows from one checkpoint to the next.
-    seconds : float
-        Seconds after which there is one in any case, if something was learned.
+    There is a checkpoint after `every` so many rows, and if something was learned after so many
+    `seconds` in any case.
     """
 
     def __init__(
@@ -71,25 +55,15 @@ class Worker(threading.Thread):
 
     # ---- for the event loop ------------------------------------------------------------------
 
-    async def do(self, operation: Operation) -> Outcome:
-        """Journal and do an operation."""
-        outcome: Outcome = await self._submit(operation)
-        return outcome
-
-    async def call(self, work: Callable[[], Any]) -> Any:
-        """Call a function between two groups."""
-        return await self._submit(work)
-
-    def _submit(self, work: Operation | Callable[[], Any]) -> asyncio.Future[Any]:
-        loop = asyncio.get_running_loop()
-        task = _Task(work, loop.create_future(), loop)
-        self._tasks.append(task)
+    def do(self, operation: Operation) -> asyncio.Future[Outcome]:
+        """Have an operation journalled and done; the outcome is to be awaited."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._tasks.append((operation, future))
         self._come.set()
-        return task.future
+        return future
 
     @property
     def waiting(self) -> int:
-        """Operations that wait."""
         return len(self._tasks)
 
     def stop(self) -> None:
@@ -102,7 +76,6 @@ class Worker(threading.Thread):
     # ---- the thread --------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Do what comes until the end."""
         spared = False
         while True:
             self._come.wait(timeout=1.0)
@@ -119,40 +92,23 @@ class Worker(threading.Thread):
         self._save()
 
     def _group(self) -> list[_Task]:
-        group: list[_Task] = []
-        while self._tasks and len(group) < _MOST:
-            if not isinstance(self._tasks[0].work, Operation):
-                if not group:
-                    group.append(self._tasks.popleft())
-                break
-            group.append(self._tasks.popleft())
-        return group
+        return [self._tasks.popleft() for _ in range(min(_MOST, len(self._tasks)))]
 
     def _do(self, group: list[_Task]) -> None:
-        work = group[0].work
+        outcomes: Sequence[Outcome | Exception]
         try:
-            if not isinstance(work, Operation):
-                group[0].result = work()
-            else:
-                self._do_operations(group)
-        except Exception as error:  # whoever waits gets it
-            for task in group:
-                task.error = error
-        for loop in {task.loop for task in group}:
-            done = [task for task in group if task.loop is loop]
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_set_all, done)
-
-    def _do_operations(self, group: list[_Task]) -> None:
-        operations = [task.work for task in group if isinstance(task.work, Operation)]
-        try:
-            outcomes = self.keeper.do(operations)
+            outcomes = self.keeper.do([operation for operation, _ in group])
+            self.storage_fault = ""
         except OSError as error:
             self._note_failure(error)
-            raise StorageError(error) from error
-        self.storage_fault = ""
-        for task, outcome in zip(group, outcomes, strict=True):
-            task.result = outcome
+            outcomes = [StorageError(error)] * len(group)
+        except Exception as error:  # whoever waits gets it
+            outcomes = [error] * len(group)
+        done = [(future, each) for (_, future), each in zip(group, outcomes, strict=True)]
+        for loop in {future.get_loop() for future, _ in done}:
+            if not loop.is_closed():
+                own = [(future, each) for future, each in done if future.get_loop() is loop]
+                loop.call_soon_threadsafe(_set_all, own)
 
     def _note_failure(self, error: OSError) -> None:
         self.failures += 1
@@ -184,11 +140,11 @@ def spare_the_collector() -> None:
     gc.freeze()
 
 
-def _set_all(tasks: list[_Task]) -> None:
-    for task in tasks:
-        if task.future.done():  # whoever waited has gone
+def _set_all(done: list[tuple[asyncio.Future[Outcome], Outcome | Exception]]) -> None:
+    for future, outcome in done:
+        if future.done():  # whoever waited has gone
             continue
-        if task.error is not None:
-            task.future.set_exception(task.error)
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
         else:
-            task.future.set_result(task.result)
+            future.set_result(outcome)

@@ -6,6 +6,7 @@ sin(2 x_1) + x_2 x_3 > 0, and 5 % of the labels are flipped: the features x_4 an
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,18 +153,13 @@ def late_feature(n: int, rng: np.random.Generator) -> tuple[Matrix, Classes]:
     return X, y
 
 
-@_stream
-def noise_15(n: int, rng: np.random.Generator) -> tuple[Matrix, Classes]:
-    """Add 15 features of noise."""
-    X = _rows(n, rng, _WIDTH + 15)
+def _noise(n: int, rng: np.random.Generator, width: int) -> tuple[Matrix, Classes]:
+    """Add features of noise."""
+    X = _rows(n, rng, _WIDTH + width)
     return X, _labels(_usual(X), rng)
 
 
-@_stream
-def noise_45(n: int, rng: np.random.Generator) -> tuple[Matrix, Classes]:
-    """Add 45 features of noise."""
-    X = _rows(n, rng, _WIDTH + 45)
-    return X, _labels(_usual(X), rng)
+CHANGING |= {"noise-15": partial(_noise, width=15), "noise-45": partial(_noise, width=45)}
 
 
 @_stream

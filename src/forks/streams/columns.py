@@ -25,7 +25,6 @@ class TextColumn(NamedTuple):
         return self.cells.n_rows
 
     def numbers(self, words: Words) -> Numbers:
-        """Return it as numbers."""
         return self.cells.numbers(self.number, words)
 
     def objects(self, words: Words) -> np.ndarray:
@@ -33,7 +32,6 @@ class TextColumn(NamedTuple):
         return self.cells.objects(self.number, words)
 
     def shown(self, row: int) -> str:
-        """Return a cell for an error."""
         return self.cells.text(row, self.number)
 
 
@@ -75,7 +73,6 @@ class ArrayColumn:
         return found
 
     def shown(self, row: int) -> str:
-        """Return a cell for an error."""
         return str(self.array[row])
 
 

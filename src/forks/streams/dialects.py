@@ -27,9 +27,8 @@ class Dialect:
     point: str | None = None  # "." or ","
 
     def __post_init__(self) -> None:
-        for name, given in DELIMITERS.items():
-            if self.delimiter == name:
-                object.__setattr__(self, "delimiter", given)
+        named = DELIMITERS.get(str(self.delimiter), self.delimiter)
+        object.__setattr__(self, "delimiter", named)
         if self.delimiter is not None and (
             not isinstance(self.delimiter, str)
             or len(self.delimiter) != 1

@@ -14,13 +14,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from forks.engine import Vector
 from forks.streams.encodings import Transcoder
 
+Parsed = TypeVar("Parsed")
 PathLike: TypeAlias = str | Path
 Chunk: TypeAlias = tuple[Any, Vector]  # rows, dense or CSR, and their labels
 # Readers are generators: closing one closes its file.
@@ -64,13 +65,8 @@ class TextFile:
 
     Every `with` begins anew. `line` counts the lines read so far; `row` is for the reader to count
     rows of data in. Both appear in the error about a file that ends too early, or that is not what
-    its name says. The text is read as lines, or as UTF-8 bytes in `block`s, but not as both.
-
-    Parameters
-    ----------
-    path : path
-    encoding : str or None
-        See `forks.streams.encodings.Transcoder`.
+    its name says. The text is read as lines, or as UTF-8 bytes in `block`s, but not as both. For
+    `encoding` see `forks.streams.encodings.Transcoder`.
     """
 
     live = False  # whether rows may come slowly
@@ -148,7 +144,24 @@ class TextFile:
 
     # ---- lines -------------------------------------------------------------------------------
 
-    def rows(self, n: int, is_row: Callable[[str], bool]) -> dict[int, str]:
+    def parsed(
+        self, n: int, is_row: Callable[[str], object], parse: Callable[[str], Parsed]
+    ) -> list[Parsed]:
+        """Return what `parse` makes of the next n rows; its `ValueError` becomes one of the row.
+
+        A message that begins with a comma says where in the row.
+        """
+        lines = self.rows(n, is_row)
+        found = []
+        for row, (line, text) in enumerate(lines.items(), self.row - len(lines) + 1):
+            try:
+                found.append(parse(text))
+            except (ValueError, RecursionError) as error:
+                fault = str(error) if str(error).startswith(",") else f": {error}"
+                raise StreamError(f"{self.path}, {place(row, line)}{fault}") from None
+        return found
+
+    def rows(self, n: int, is_row: Callable[[str], object]) -> dict[int, str]:
         """Return the next n lines that are rows, by their numbers, and count them.
 
         There are fewer at the end, or if a pipe does not give so many within a second.
@@ -279,6 +292,18 @@ def check_columns(path: Path, wanted: Sequence[str], there: Sequence[str]) -> No
             raise StreamError(f"{path} has no column {name!r}; it has {', '.join(there)}")
         if there.count(name) > 1:
             raise StreamError(f"{path} has {there.count(name)} columns called {name!r}")
+
+
+def chosen_columns(path: Path, wanted: Sequence[str] | None, there: list[str]) -> list[str]:
+    """Return the wanted columns, having checked that they are in the file once; None for all."""
+    chosen = there if wanted is None else list(wanted)
+    check_columns(path, chosen, there)
+    return chosen
+
+
+def shown_path(path: PathLike) -> PathLike:
+    """Return a path for messages."""
+    return "standard input" if path == STANDARD_INPUT else path
 
 
 def cell_error(path: PathLike, row: int, column: str, fault: str) -> StreamError:

@@ -22,6 +22,7 @@ from forks.streams.files import (
     cell_error,
     check_columns,
     existing,
+    shown_path,
 )
 from forks.streams.formats import FORMATS, format_of
 from forks.streams.tables import Labelled
@@ -51,8 +52,7 @@ class HashedInput:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
-        lists = {"numbers": list(self.numbers), "categorical": list(self.categorical)}
-        return {**asdict(self), **lists}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, given: Any) -> "HashedInput":
@@ -88,7 +88,7 @@ class HashedFile:
     ) -> None:
         self.path, self.input, self.chunk = path, known, chunk
         self.paths = [path]
-        self.name = "standard input" if path == STANDARD_INPUT else path
+        self.name = str(shown_path(path))
         self.notes: list[str] = []
         self._stack = ExitStack()
         self._row = 0  # rows returned so far
@@ -107,7 +107,6 @@ class HashedFile:
         self._stack.__exit__(*error)
 
     def chunks(self) -> Iterator[Labelled]:
-        """Return the rows."""
         if self._format.columns is None:
             width = self.input.n_features
             rows = self._format.read(self.path, n_features=width, chunk=self.chunk)
@@ -119,7 +118,7 @@ class HashedFile:
             if self._row == 0:
                 wanted = [*self.input.numbers, *self.input.categorical]
                 check_columns(Path(self.name), wanted, list(table))
-            labelled = self._encoded(self.input, table)
+            labelled = self._encoded(table)
             self._row += labelled.X.shape[0]
             yield labelled
 
@@ -127,28 +126,30 @@ class HashedFile:
         """Name the file and its row of a row of the stream, which is counted from 0."""
         return f"{self.name}, row {row + 1}"
 
-    def _encoded(self, known: HashedInput, table: dict[str, Any]) -> Labelled:
-        n = len(next(iter(table.values())))
+    def _encoded(self, table: dict[str, Any]) -> Labelled:
+        known, n = self.input, len(next(iter(table.values())))
         numbers = np.empty((n, len(known.numbers)))
         for j, name in enumerate(known.numbers):
             numbers[:, j] = self._numbers(name, table[name], known.missing)
         y = None
         if known.label is not None and known.label in table:
-            y = self._labels(known, table[known.label])
+            y = self._labels(known.label, table[known.label])
         if not known.categorical:
             return Labelled(numbers, y)
-        hashed = _hashed(table, known)
+        columns = [np.char.add(f"{name}=", _texts(table[name])) for name in known.categorical]
+        hasher = FeatureHasher(2**known.hash_bits, input_type="string")
+        hashed = hasher.transform(zip(*(column.tolist() for column in columns), strict=True))
         if known.n_features <= _DENSE:
             return Labelled(np.hstack([numbers, hashed.toarray()]), y)
         return Labelled(sparse.hstack([sparse.csr_array(numbers), hashed], format="csr"), y)
 
-    def _labels(self, known: HashedInput, column: Any) -> np.ndarray:
-        if known.numeric_labels:
-            return self._numbers(str(known.label), column, "error")
+    def _labels(self, name: str, column: Any) -> np.ndarray:
+        if self.input.numeric_labels:
+            return self._numbers(name, column, "error")
         texts = _texts(column)
         empty = np.char.str_len(texts) == 0
         if empty.any():
-            raise self._fault(int(np.argmax(empty)), str(known.label), "the cell is empty")
+            raise self._fault(int(np.argmax(empty)), name, "the cell is empty")
         return texts
 
     def _numbers(self, name: str, column: Any, missing: str) -> Vector:
@@ -161,8 +162,7 @@ class HashedFile:
             values = as_numbers(np.where(empty, "0", texts))
         if empty.any():
             if missing == "error":
-                at = int(np.argmax(empty))
-                raise self._fault(at, name, "the cell is empty")
+                raise self._fault(int(np.argmax(empty)), name, "the cell is empty")
             values[empty] = 0.0
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -178,9 +178,3 @@ def _texts(column: Any) -> np.ndarray:
     if column.dtype.kind == "O":
         column = np.array(["" if value is None else str(value) for value in column], dtype=str)
     return np.asarray(np.char.strip(column.astype(str)))
-
-
-def _hashed(table: dict[str, Any], known: HashedInput) -> Any:
-    columns = [np.char.add(f"{name}=", _texts(table[name])) for name in known.categorical]
-    hasher = FeatureHasher(2**known.hash_bits, input_type="string")
-    return hasher.transform(zip(*(column.tolist() for column in columns), strict=True))

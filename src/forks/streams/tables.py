@@ -17,11 +17,11 @@ import numpy as np
 
 from forks.streams.columns import ArrayColumn, Column, RawTable
 from forks.streams.dialects import Dialect
-from forks.streams.files import STANDARD_INPUT, StreamError, check_columns
+from forks.streams.files import StreamError, check_columns, shown_path
 from forks.streams.formats import FORMATS, Format
 from forks.streams.formats.cells import Numbers
 from forks.streams.formats.libsvm import find_shape
-from forks.streams.opening import Opened, check_undelimited, open_table, whose_format
+from forks.streams.opening import check_undelimited, open_table, whose_format
 from forks.streams.words import Words
 
 LIBSVM = "libsvm"
@@ -53,11 +53,7 @@ class Input:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""
-        told = asdict(self)
-        told["columns"] = [{**c, "words": list(c["words"])} for c in told["columns"]]
-        if self.label is not None:
-            told["label"]["words"] = list(self.label.words)
-        return {"version": 2, **told, "na": list(self.na)}
+        return {"version": 2, **asdict(self)}
 
     @classmethod
     def from_json(cls, given: Any) -> "Input":
@@ -95,7 +91,6 @@ class Input:
 
     @property
     def is_table(self) -> bool:
-        """Whether the files are tables."""
         return FORMATS[self.format].columns is not None
 
 
@@ -107,7 +102,7 @@ def _column_from(given: Any) -> ColumnInput:
 
 
 def _texts(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list) or not all(type(text) is str for text in given):
+    if not isinstance(given, list | tuple) or not all(type(text) is str for text in given):
         raise ValueError
     return tuple(given)
 
@@ -134,7 +129,6 @@ class Told:
     text: Sequence[str] = ()
 
     def kinds(self, names: Sequence[str], file: str) -> dict[str, str]:
-        """Return the kinds of columns that were told."""
         told = {
             "number": self.numeric,
             "category": self.categorical,
@@ -188,7 +182,7 @@ class InputFile:
     def __post_init__(self) -> None:
         self.paths = [self.paths] if isinstance(self.paths, str) else list(self.paths)
         self.input = self.known
-        self.name = _name(self.paths[0])
+        self.name = str(shown_path(self.paths[0]))
         self.kinds: dict[str, str] = {}  # of columns, as they were told
         self.notes: list[str] = []  # what was found, for the user
         self._left_out: frozenset[str] = frozenset()
@@ -212,28 +206,30 @@ class InputFile:
 
     def where(self, row: int) -> str:
         """Name the file and its row of a row of the stream, which is counted from 0."""
-        before, name = max((item for item in self._begun if item[0] <= row), default=(0, self.name))
+        known = (item for item in reversed(self._begun) if item[0] <= row)
+        before, name = next(known, (0, self.name))
         return f"{name}, row {row - before + 1}"
+
+    def _fault(self, row: int, column: str, fault: str) -> StreamError:
+        """Return the error about a cell, in a row of the chunk that is being read."""
+        return StreamError(f"{self.where(self._row + row)}, column {column!r}: {fault}")
 
     # ---- rows --------------------------------------------------------------------------------
 
     def chunks(self) -> Iterator[Labelled]:
         """Return the rows; `input` is known from the first chunk on."""
         for path in self.paths:
-            self.name = _name(path)
+            self.name = str(shown_path(path))
             self._begun.append((self._row, self.name))
             with ExitStack() as stack:
                 self._stack = stack
-                format, source = whose_format(path, self.format, self.encoding, self._known_format)
+                known = None if self.input is None else self.input.format
+                format, source = whose_format(path, self.format, self.encoding, known)
                 self._check_format(format)
                 rows = self._table_rows if format.columns is not None else self._number_rows
                 for labelled in rows(format, source):
                     self._row += labelled.X.shape[0]
                     yield labelled
-
-    @property
-    def _known_format(self) -> str | None:
-        return None if self.input is None else self.input.format
 
     def _check_format(self, format: Format) -> None:
         if self.input is not None and self.input.is_table != (format.columns is not None):
@@ -270,38 +266,35 @@ class InputFile:
             yield labelled
 
     def _table_rows(self, format: Format, source: Any) -> Iterator[Labelled]:
-        opened = self._stack.enter_context(
+        chunks, notes = self._stack.enter_context(
             open_table(format, source, self.dialect, self._words, self.chunk)
         )
-        for number, columns in enumerate(opened):
+        for number, columns in enumerate(chunks):
             if self.input is None:
-                self.input = self._look(format, columns, opened)
+                self.input = self._look(format, columns)
             elif number == 0:
-                self._check_columns(columns)
-            if number == 0 and opened.notes:
-                self.notes.append(f"{self.name}: {', '.join(opened.notes)}")
-            yield self._labelled(self.input, columns, opened)
+                wanted = [c.name for c in self.input.columns if c.name not in self._left_out]
+                check_columns(Path(self.name), wanted, list(columns))
+            if number == 0 and notes:
+                self.notes.append(f"{self.name}: {', '.join(notes)}")
+            yield self._labelled(self.input, columns)
 
-    def _check_columns(self, columns: dict[str, Column]) -> None:
-        assert self.input is not None
-        wanted = [c.name for c in self.input.columns if c.name not in self._left_out]
-        check_columns(Path(self.name), wanted, list(columns))
-
-    def _labelled(self, known: Input, columns: dict[str, Column], opened: Opened) -> Labelled:
+    def _labelled(self, known: Input, columns: dict[str, Column]) -> Labelled:
         n = len(next(iter(columns.values())))
         table = {
-            column.name: self._read(column, columns[column.name], opened)
+            column.name: self._read(column, columns[column.name])
             for column in known.columns
             if column.name not in self._left_out
         }
         y = weights = None
         if known.label is not None and known.label.name in columns:
-            y = self._labels(known.label, columns[known.label.name], opened)
+            y = self._read(known.label, columns[known.label.name])
+            y = y.astype(str) if y.dtype.kind == "O" and None not in y else y
         if known.weights is not None and known.weights in columns:
-            weights = self._weights(known.weights, columns[known.weights], opened)
+            weights = self._weights(known.weights, columns[known.weights])
         return Labelled(RawTable(table, n), y, weights)
 
-    def _read(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
+    def _read(self, known: ColumnInput, column: Column) -> np.ndarray:
         words = self._words.but(known.words) if known.words else self._words
         if not known.numeric:
             return column.objects(words)
@@ -310,27 +303,21 @@ class InputFile:
             row = int(found.faults[0])
             text = column.shown(row)
             fault = f"{text!r} is not a number (na={text!r} takes it for missing)"
-            raise opened.fault(self.name, row, known.name, fault)
+            raise self._fault(row, known.name, fault)
         return found.values
 
-    def _labels(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
-        y = self._read(known, column, opened)
-        if y.dtype.kind == "O" and None not in y:
-            return y.astype(str)
-        return y
-
-    def _weights(self, name: str, column: Column, opened: Opened) -> np.ndarray:
+    def _weights(self, name: str, column: Column) -> np.ndarray:
         found = column.numbers(self._words)
         wrong = ~(found.values >= 0.0) | ~np.isfinite(found.values)
         if wrong.any():
             row = int(np.argmax(wrong))
             fault = f"{column.shown(row)!r} is no weight, which is a number of at least 0"
-            raise opened.fault(self.name, row, name, fault)
+            raise self._fault(row, name, fault)
         return found.values
 
     # ---- the first rows ----------------------------------------------------------------------
 
-    def _look(self, format: Format, columns: dict[str, Column], opened: Opened) -> Input:
+    def _look(self, format: Format, columns: dict[str, Column]) -> Input:
         """Decide on the columns by the first chunk."""
         told, names = self.told, list(columns)
         label = told.label or names[-1]
@@ -362,31 +349,26 @@ class InputFile:
     def _found(self, name: str, column: Column) -> ColumnInput:
         if column.categories:
             self.kinds.setdefault(name, "category")
-        kind = self.kinds.get(name)
-        if kind is not None:
-            return ColumnInput(name=name, numeric=kind == "number")
+        if name in self.kinds:
+            return ColumnInput(name=name, numeric=self.kinds[name] == "number")
         found = column.numbers(self._words)
-        words = _rare_words(column, found)
-        if words is None:
-            return ColumnInput(name=name, numeric=False)
-        if words:
-            self._note_words(name, words, len(found.faults))
-        return ColumnInput(name=name, numeric=True, words=words)
+        return self._with_words(name, _rare_words(column, found), found)
 
     def _found_label(self, name: str, column: Column) -> ColumnInput:
         found = column.numbers(self._words)
-        words = _rare_words(column, found)
-        if column.categories:
-            words = None
+        words = None if column.categories else _rare_words(column, found)
         if words and len(np.unique(found.values[np.isfinite(found.values)])) <= _FEW_CLASSES:
             words = None
-        if words:
-            self._note_words(name, words, len(found.faults))
-        return ColumnInput(name=name, numeric=words is not None, words=words or ())
+        return self._with_words(name, words, found)
 
-    def _note_words(self, name: str, words: tuple[str, ...], n: int) -> None:
-        these = ", ".join(map(repr, words))
-        self.notes.append(f"column {name!r} has numbers, but for {these} in {n:,} cells: missing")
+    def _with_words(self, name: str, words: tuple[str, ...] | None, found: Numbers) -> ColumnInput:
+        """Return a column of numbers with a few words, which are noted; of text if that is None."""
+        if words:
+            n, these = len(found.faults), ", ".join(map(repr, words))
+            self.notes.append(
+                f"column {name!r} has numbers, but for {these} in {n:,} cells: missing"
+            )
+        return ColumnInput(name=name, numeric=words is not None, words=words or ())
 
 
 def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
@@ -399,7 +381,3 @@ def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
     words = {column.shown(row).strip() for row in found.faults[: 100 * _FEW_WORDS].tolist()}
     rare = len(found.faults) <= _RARE * n_numbers and len(words) <= _FEW_WORDS
     return tuple(sorted(words)) if rare else None
-
-
-def _name(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else path

@@ -13,14 +13,9 @@ _MORE = ("NaN", "NaT")
 
 
 class Words:
-    """What means a missing value: empty cells, the usual words in any case, and those told.
+    """What means a missing value: empty cells, words that were told, and the `usual` ones.
 
-    Parameters
-    ----------
-    told : sequence of str
-        Further words, as they are spelled.
-    usual : bool
-        Whether `forks.features.table.MISSING_WORDS` count; empty cells always do.
+    Those are `forks.features.table.MISSING_WORDS`, in any case; others are as they are spelled.
     """
 
     def __init__(self, told: Sequence[str] = (), usual: bool = True) -> None:

@@ -59,14 +59,12 @@ class Category:
         return self.n_indicators + (0 if self.table is None else 1 + self.table.sums.shape[1])
 
     def names(self, targets: list[str]) -> list[str]:
-        """Return the names of the features."""
         known = [f"{self.name}={value or 'missing'}" for value in self.values]
         other = [f"{self.name}=other {i + 1}" for i in range(self.n_indicators - len(known))]
         told = [f"{self.name} count", *(f"{self.name} {target}" for target in targets)]
         return [*known, *other, *(told if self.table is not None else [])]
 
     def read(self, cells: np.ndarray) -> list[str]:
-        """Return the values of cells."""
         return self._keys.each(self.name, cells)
 
     def write(self, keys: list[str], targets: Matrix, learn: bool, out: Matrix) -> None:

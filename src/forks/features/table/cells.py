@@ -118,33 +118,20 @@ class Memo(Generic[Answer]):
 
 def floats_of(column: str, cells: np.ndarray) -> Vector:
     """Return the numbers in a column, NaN where one is missing; raise `CellError` for others."""
-    values = _all_floats(cells)
-    if values is None:
-        values = _each_float(column, cells)
+    kind = cells.dtype.kind
+    values = np.empty(len(cells))
+    try:  # in one step, if NumPy reads the cells as we do
+        plain = kind in "biufUS" or (kind == "O" and set(map(type, cells.tolist())) <= _PLAIN)
+        values[:] = cells.astype(np.float64) if plain else [number_of(c) for c in cells.tolist()]
+    except (ValueError, OverflowError):
+        for row, cell in enumerate(cells.tolist()):
+            try:
+                values[row] = number_of(cell)
+            except (ValueError, OverflowError):
+                raise CellError(column, row, f"{_shown(cell)} is not a number") from None
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise CellError(column, row, f"{_shown(cells[row])} is not a finite number")
-    return values
-
-
-def _all_floats(cells: np.ndarray) -> Vector | None:
-    """Return cells as numbers in one step; None if not all are numbers, or None."""
-    kind = cells.dtype.kind
-    if kind not in "biufUSO" or (kind == "O" and not set(map(type, cells.tolist())) <= _PLAIN):
-        return None
-    try:
-        return cells.astype(np.float64)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _each_float(column: str, cells: np.ndarray) -> Vector:
-    values = np.empty(len(cells))
-    for row, cell in enumerate(cells.tolist()):
-        try:
-            values[row] = number_of(cell)
-        except (ValueError, OverflowError):
-            raise CellError(column, row, f"{_shown(cell)} is not a number") from None
     return values
 
 

@@ -5,6 +5,7 @@ columns, a list of mappings from names to cells, or a matrix, whose columns are 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
@@ -71,21 +72,13 @@ def _array(cells: Any) -> np.ndarray:
         raise ValueError(f"each column must be an array of one axis, got {cells.ndim}")
     if cells.dtype.kind == "c":
         raise ValueError("Complex data not supported: columns are of real numbers or text")
-    return _plain(cells)
-
-
-def _plain(cells: np.ndarray) -> np.ndarray:
-    """Return a column of objects as numbers if all of them are; durations as seconds."""
-    if cells.dtype.kind == "m":
+    if cells.dtype.kind == "m":  # durations
         return cells / np.timedelta64(1, "s")
     if cells.dtype.kind != "O" or len(cells) == 0 or type(cells[0]) is str:
         return cells
-    kinds = {type(cell) for cell in cells.tolist()}
-    if kinds <= {int, float, bool}:
-        try:
+    if set(map(type, cells.tolist())) <= {int, float, bool}:
+        with suppress(OverflowError):
             return cells.astype(np.float64)
-        except OverflowError:
-            return cells
     return cells
 
 

@@ -38,22 +38,19 @@ class Read(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many there are."""
         return len(self.numbers)
 
     def part(self, rows: slice) -> "Read":
-        """Return some of the rows."""
         if rows.stop - rows.start >= self.n_rows:
             return self
-        gaps, labels = self.gaps, self.labels
-        return Read(
-            self.numbers[rows],
-            None if gaps is None else gaps[rows],
-            {name: part[rows] for name, part in self.times.items()},
-            {name: part[rows] for name, part in self.categories.items()},
-            {name: part[rows] for name, part in self.texts.items()},
-            None if labels is None else labels[rows],
-        )
+        return Read(*(_part(each, rows) for each in self))
+
+
+def _part(cells: Any, rows: slice) -> Any:
+    """Return some rows of cells: of one column, of several by name, or of none."""
+    if isinstance(cells, dict):
+        return {name: part[rows] for name, part in cells.items()}
+    return None if cells is None else cells[rows]
 
 
 @dataclass
@@ -136,7 +133,6 @@ class Layout:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether rows are sparse."""
         return len(self.names) > WIDEST and (self.thin or bool(self.texts))
 
     # ---- rows --------------------------------------------------------------------------------

@@ -56,17 +56,9 @@ def new_table(n_values: int, n_targets: int) -> ValueTable:
 def tell(table: ValueTable, keys: Counter, targets: Matrix, learn: bool, out: Matrix) -> None:
     """Write what is known of the value of each row to `out`; learn the row then, if asked to.
 
-    Parameters
-    ----------
-    table : ValueTable
-    keys : array of shape (n_rows,)
-        Hashes of the values, not negative.
-    targets : array of shape (n_rows, n_targets)
-        NaN where the target of a row is not known.
-    learn : bool
-        Whether rows are learned; the targets are not looked at otherwise.
-    out : array of shape (n_rows, 1 + n_targets)
-        For logarithms of counts, and means.
+    `keys` are hashes of the values, not negative; `targets`, of shape (n_rows, n_targets), are NaN
+    where they are not known, and only looked at to learn. `out`, of shape (n_rows, 1 + n_targets),
+    gets logarithms of counts, and means.
     """
     _tell.over(*table)(*table, keys, targets, learn, out)
 

@@ -28,7 +28,6 @@ class Text:
         self._hashes: Memo[int] = Memo(hash_of)
 
     def names(self) -> list[str]:
-        """Return the names of the features."""
         return [f"{self.name} words {i + 1}" for i in range(self.width)]
 
     def read(self, cells: np.ndarray) -> list[list[str]]:
@@ -36,7 +35,6 @@ class Text:
         return [_WORD.findall(text.lower()) for text in self._keys.each(self.name, cells)]
 
     def rows(self, words: list[list[str]]) -> sparse.csr_array:
-        """Return the features of rows."""
         flat = [word for row in words for word in row]
         hashes = np.array(self._hashes.each(self.name, flat), dtype=np.int64)
         rows = np.repeat(np.arange(len(words)), [len(row) for row in words])

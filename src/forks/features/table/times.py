@@ -39,18 +39,13 @@ def seconds_of(cell: Any) -> float:
     raise ValueError
 
 
-def has_hours(seconds: Vector) -> bool:
-    """Return whether times differ within days."""
-    return bool(np.any(np.nan_to_num(seconds) % DAY != 0.0))
-
-
 @dataclass
 class Time:
     """One column of times."""
 
     name: str
     origin: float  # seconds: the first time
-    hours: bool  # whether the hour counts
+    hours: bool  # whether the hour counts: not if all times are at midnight
     last: float  # seconds: of the last row that had a time
     _memo: Memo[float] = field(default_factory=lambda: Memo(seconds_of), repr=False, compare=False)
 
@@ -61,7 +56,7 @@ class Time:
         seconds = made.read(cells)
         present = seconds[~np.isnan(seconds)]
         origin = float(present[0]) if len(present) else 0.0
-        return cls(name, origin, has_hours(present), origin)
+        return cls(name, origin, bool(np.any(present % DAY != 0.0)), origin)
 
     @property
     def width(self) -> int:
@@ -72,7 +67,6 @@ class Time:
         return [part for part in _CIRCLES if self.hours or part != "hour"]
 
     def names(self) -> list[str]:
-        """Return the names of the features."""
         parts = self._circles()
         waves = [f"{self.name} {part} {wave}" for part in parts for wave in ("sin", "cos")]
         return [*waves, f"{self.name} years"]

@@ -5,20 +5,7 @@ from typing import Any
 
 from litestar import Response, get
 
-_HTML, _SCRIPT, _STYLE = (f"text/{kind}; charset=utf-8" for kind in ("html", "javascript", "css"))
-_TYPES = {
-    "index.html": _HTML,
-    "theme.js": _SCRIPT,
-    "page.js": _SCRIPT,
-    "charts.js": _SCRIPT,
-    "feed.js": _SCRIPT,
-    "parts.js": _SCRIPT,
-    "track.js": _SCRIPT,
-    "words.js": _SCRIPT,
-    "page.css": _STYLE,
-    "uPlot.iife.min.js": _SCRIPT,
-    "uPlot.min.css": _STYLE,
-}
+_KINDS = {"html": "html", "js": "javascript", "css": "css"}  # by the endings of names
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -34,9 +21,10 @@ _HEADERS = {
 def page_routes() -> list[Any]:
     """Return the handlers of the page and of its files."""
     routes = []
-    for name, kind in _TYPES.items():
-        path = "/" if name == "index.html" else f"/page/{name}"
-        routes.append(_route(path, files(__package__).joinpath(name).read_bytes(), kind))
+    for file in files(__package__).iterdir():
+        if kind := _KINDS.get(file.name.rpartition(".")[2]):
+            path = "/" if file.name == "index.html" else f"/page/{file.name}"
+            routes.append(_route(path, file.read_bytes(), f"text/{kind}; charset=utf-8"))
     return routes
 
 

@@ -7,6 +7,7 @@ attribute where they say nothing. `?` is a missing value.
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,8 @@ from forks.streams.files import (
     StreamError,
     TextFile,
     as_number,
-    check_columns,
+    chosen_columns,
     open_text,
-    place,
 )
 from forks.streams.formats._format import Categories, Format
 from forks.streams.formats._numbers import numbers_of
@@ -47,14 +47,8 @@ def read_arff(
 
     Parameters
     ----------
-    path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
-    target : str
-        Attribute of the labels.
-    features : sequence of str, optional
-        Attributes of the rows, in this order; by default all but the target.
-    chunk : int
-        Rows in a chunk; the last one may be shorter.
+    path, target, features, chunk
+        See `read_csv`; columns are attributes.
     """
     whole("chunk", chunk, 1)
     return numbers_of(_columns(path, None, chunk), path, target, features)
@@ -65,10 +59,8 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
     with open_text(path) as file:
         attributes = _header(file)
         there = [attribute.name for attribute in attributes]
-        chosen = there if names is None else list(names)
-        check_columns(file.path, chosen, there)
-        while lines := file.rows(chunk, _is_row):
-            rows = _parsed(file, lines, attributes)
+        chosen = chosen_columns(file.path, names, there)
+        while rows := file.parsed(chunk, _is_row, partial(_row, attributes=attributes)):
             columns = dict(zip(there, zip(*rows, strict=True), strict=True))
             kinds = {attribute.name: attribute for attribute in attributes}
             yield {name: _array(columns[name], kinds[name]) for name in chosen}
@@ -135,38 +127,22 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _parsed(file: TextFile, lines: dict[int, str], attributes: list[Attribute]) -> list[list[Any]]:
-    first = file.row - len(lines) + 1
-    rows = []
-    for row, (line, text) in enumerate(lines.items(), first):
-        try:
-            rows.append(_row(text.strip(), attributes))
-        except ValueError as error:
-            raise StreamError(f"{file.path}, {place(row, line)}{error}") from None
-    return rows
-
-
 def _row(text: str, attributes: list[Attribute]) -> list[Any]:
-    if text.startswith("{"):
-        cells = _sparse(text, attributes)
-    else:
-        try:
-            cells = _split(text)
-        except ValueError as error:
-            raise ValueError(f": {error}") from None
-        if len(cells) != len(attributes):
-            raise ValueError(f": {len(cells)} values for {len(attributes)} attributes")
+    text = text.strip()
+    cells = _sparse(text, attributes) if text.startswith("{") else _split(text)
+    if len(cells) != len(attributes):
+        raise ValueError(f"{len(cells)} values for {len(attributes)} attributes")
     return [_cell(cell, attribute) for cell, attribute in zip(cells, attributes, strict=True)]
 
 
 def _sparse(text: str, attributes: list[Attribute]) -> list[str]:
     if not text.endswith("}"):
-        raise ValueError(": a row that begins with { ends with }")
+        raise ValueError("a row that begins with { ends with }")
     cells = [attribute.values[0] if attribute.values else "0" for attribute in attributes]
     for part in _split(text[1:-1].strip()) if text[1:-1].strip() else []:
         index, _, value = part.strip().partition(" ")
         if not (index.isdecimal() and len(index) < 10 and int(index) < len(cells) and value):
-            raise ValueError(f": {part[:40]!r} is not of the form index value")
+            raise ValueError(f"{part[:40]!r} is not of the form index value")
         cells[int(index)] = value
     return cells
 

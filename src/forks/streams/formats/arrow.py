@@ -13,12 +13,13 @@ from forks.streams.files import (
     Chunks,
     Columns,
     PathLike,
-    check_columns,
+    chosen_columns,
     existing,
+    shown_path,
 )
 from forks.streams.formats._format import Format
 from forks.streams.formats._numbers import numbers_of
-from forks.streams.formats.parquet import as_stream_error, raw_columns
+from forks.streams.formats.parquet import as_stream_error, made_of, raw_columns
 
 _MAGIC = b"ARROW1"
 
@@ -32,34 +33,24 @@ def read_arrow(
     ----------
     path : str or path
         "-" is standard input, for streams.
-    target : str
-        Column of the labels.
-    features : sequence of str, optional
-        Columns of the rows, in this order; by default all but the target.
-    chunk : int
-        Rows in a chunk, at most.
+    target, features, chunk
+        See `read_parquet`; a record batch may end a chunk.
     """
     whole("chunk", chunk, 1)
     return numbers_of(_columns(path, None, chunk), path, target, features)
 
 
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns:
-    name = "standard input" if path == STANDARD_INPUT else path
+    name = shown_path(path)
     with _opened(path) as (schema, batches):
-        there = list(schema.names)
-        chosen = there if names is None else list(names)
-        check_columns(Path(name), chosen, there)
-        row = 0
-        while True:
-            with as_stream_error(f"{name} cannot be read beyond row {row}"):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                batch.validate(full=True)
-                parts = [batch.slice(at, chunk) for at in range(0, batch.num_rows, chunk)]
-                tables = [raw_columns(part, chosen) for part in parts]
-            yield from tables
-            row += batch.num_rows
+        chosen = chosen_columns(Path(name), names, list(schema.names))
+
+        def tables(row: int, batch: Any) -> list[dict[str, Any]]:
+            batch.validate(full=True)
+            parts = [batch.slice(at, chunk) for at in range(0, batch.num_rows, chunk)]
+            return [raw_columns(part, chosen) for part in parts]
+
+        yield from made_of(batches, name, tables)
 
 
 @contextmanager

@@ -44,7 +44,6 @@ class Cells:
         return text.replace('""', '"') if self.quoted[row, column] == 2 else text
 
     def row(self, row: int) -> list[str]:
-        """Return the cells of a row."""
         return [self.text(row, j) for j in range(self.starts.shape[1])]
 
     def values(self, column: int) -> tuple[np.ndarray, list[str]]:
@@ -60,7 +59,6 @@ class Cells:
         return codes, [self.data[starts[i] : ends[i]].decode() for i in firsts[:n].tolist()]
 
     def texts(self, column: int) -> np.ndarray:
-        """Return a column as text."""
         codes, values = self.values(column)
         return np.array(values)[codes]
 
@@ -73,7 +71,6 @@ class Cells:
         return known[codes]
 
     def numbers(self, column: int, words: Words = NO_WORDS) -> Numbers:
-        """Return a column as numbers."""
         bits = np.empty(self.n_rows, np.uint64)
         kinds = np.empty(self.n_rows, np.int8)
         starts, ends = self._places(column)
@@ -83,16 +80,13 @@ class Cells:
         values[missing] = math.nan
         if others:
             for row in np.flatnonzero(kinds == _scan.OTHER).tolist():
-                values[row] = value = self._slowly(row, column)
+                values[row] = value = written_number(self.text(row, column), self.point)
                 if not math.isfinite(value):
                     faults.append(row)
         if len(words.numbers):
             missing |= words.among(values)
             values[missing] = math.nan
         return Numbers(values, missing, np.array(faults, np.intp))
-
-    def _slowly(self, row: int, column: int) -> float:
-        return written_number(self.text(row, column), self.point)
 
     def _bytes(self) -> np.ndarray:
         return np.frombuffer(self.data, np.uint8)

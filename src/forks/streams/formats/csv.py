@@ -1,7 +1,6 @@
 """Text tables: cells between delimiters, in double quotes or not, a row a line."""
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,11 +15,12 @@ from forks.streams.files import (
     Pipe,
     StreamError,
     check_columns,
+    chosen_columns,
     open_text,
     place,
 )
 from forks.streams.formats._format import Format
-from forks.streams.formats.cells import Cells, Numbers, RowReader
+from forks.streams.formats.cells import Cells, RowReader
 
 
 def read_csv(
@@ -69,9 +69,8 @@ def read_csv(
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int, delimiter: str) -> Columns:
     """Return chunks of columns as arrays of text."""
     table = Table(path, delimiter)
-    names = table.names if names is None else names
-    check_columns(table.file.path, names, table.names)
-    return table.texts([table.names.index(name) for name in names], chunk)
+    chosen = chosen_columns(table.file.path, names, table.names)
+    return table.texts([table.names.index(name) for name in chosen], chunk)
 
 
 class Table:
@@ -80,16 +79,8 @@ class Table:
     The file is opened for the first row, and closed; and again for all rows when they are wanted.
     """
 
-    def __init__(
-        self,
-        path: Any,
-        delimiter: str,
-        header: bool = True,
-        *,
-        point: str = ".",
-        encoding: str | None = "utf-8",
-    ) -> None:
-        self.file = open_text(path, encoding)
+    def __init__(self, path: Any, delimiter: str, header: bool = True, *, point: str = ".") -> None:
+        self.file = open_text(path)
         self.header = header
         self._reader = RowReader(self.file, delimiter, point)
         with self.file:
@@ -113,8 +104,11 @@ class Table:
         return int(column) % n
 
     def cells(self, chunk: int) -> Generator[Cells, None, None]:
-        """Return the rows in chunks."""
-        with self._opened():
+        with self.file:
+            if not isinstance(self.file, Pipe):  # which is where it was
+                self._reader.start()
+                if self.header:
+                    self._reader.first()
             while (cells := self._reader.take(chunk)) is not None:
                 yield cells
 
@@ -129,39 +123,18 @@ class Table:
         for cells in self.cells(chunk):
             yield {self.names[i]: cells.texts(i) for i in columns}
 
-    @contextmanager
-    def _opened(self) -> Iterator[None]:
-        with self.file:
-            if not isinstance(self.file, Pipe):  # which is where it was
-                self._reader.start()
-                if self.header:
-                    self._reader.first()
-            yield
-
     def _block(self, cells: Cells, columns: list[int]) -> Matrix:
         """Return columns as numbers; each cell must be one."""
-        parts = {i: cells.numbers(i) for i in columns}
-        wrong = [_first_fault(part) for part in parts.values()]
-        if min(wrong, default=cells.n_rows) < cells.n_rows:
-            row = min(wrong)
-            column = list(parts)[wrong.index(row)]
-            empty = parts[column].missing[row]
-            text = cells.text(row, column)
-            fault = "the cell is empty" if empty else f"{text!r} is not a finite number"
-            raise self.fault(cells, row, column, fault)
-        return np.column_stack([parts[i].values for i in columns])
-
-    def fault(self, cells: Cells, row: int, column: int, fault: str) -> StreamError:
-        """Return the error about a cell of the rows that were read last."""
-        number = self.file.row - cells.n_rows + row + 1
-        where = place(number, self._reader.line_of(cells, row))
-        return StreamError(f"{self.file.path}, {where}, column {self.names[column]!r}: {fault}")
-
-
-def _first_fault(part: Numbers) -> int:
-    wrong = part.missing.copy()
-    wrong[part.faults] = True
-    return int(np.argmax(wrong)) if wrong.any() else len(wrong)
+        block = np.column_stack([cells.numbers(i).values for i in columns])
+        wrong = ~np.isfinite(block)
+        if wrong.any():
+            row, at = (int(first) for first in np.argwhere(wrong)[0])
+            text, column = cells.text(row, columns[at]), self.names[columns[at]]
+            fault = f"{text!r} is not a finite number" if text.strip(" \t") else "the cell is empty"
+            line = self._reader.line_of(cells, row)
+            where = place(self.file.row - cells.n_rows + row + 1, line)
+            raise StreamError(f"{self.file.path}, {where}, column {column!r}: {fault}")
+        return block
 
 
 def delimited(name: str, delimiter: str) -> Format:

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from forks.engine.checks import whole
-from forks.streams.files import (
-    Chunks,
-    Columns,
-    PathLike,
-    StreamError,
-    TextFile,
-    check_columns,
-    open_text,
-    place,
-)
+from forks.streams.files import Chunks, Columns, PathLike, StreamError, check_columns, open_text
 from forks.streams.formats._format import Format
 from forks.streams.formats._numbers import numbers_of
 
@@ -29,14 +20,8 @@ def read_json_lines(
 
     Parameters
     ----------
-    path : str or path
-        Compressed if its name ends in .gz, .bz2 or .xz; "-" is standard input.
-    target : str
-        Key of the labels.
-    features : sequence of str, optional
-        Keys of the rows, in this order; by default all of the first chunk but the target.
-    chunk : int
-        Rows in a chunk; the last one may be shorter.
+    path, target, features, chunk
+        See `read_csv`; columns are keys, by default all of the first chunk.
     """
     whole("chunk", chunk, 1)
     return numbers_of(_columns(path, None, chunk), path, target, features)
@@ -48,8 +33,7 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
     Without names the columns are the keys of the first chunk.
     """
     with open_text(path) as file:
-        while lines := file.rows(chunk, _is_row):
-            rows = _parsed(file, lines)
+        while rows := file.parsed(chunk, str.strip, read_object):
             there = list(dict.fromkeys(key for row in rows for key in row))
             if names is None:
                 names = there
@@ -58,21 +42,6 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
             if not names:
                 raise StreamError(f"{file.path}, row 1: an object without keys")
             yield columns_of(rows, names)
-
-
-def _is_row(text: str) -> bool:
-    return bool(text.strip())
-
-
-def _parsed(file: TextFile, lines: dict[int, str]) -> list[dict[str, Any]]:
-    rows = []
-    first = file.row - len(lines) + 1
-    for row, (line, text) in enumerate(lines.items(), first):
-        try:
-            rows.append(read_object(text))
-        except (ValueError, RecursionError) as error:
-            raise StreamError(f"{file.path}, {place(row, line)}: {error}") from error
-    return rows
 
 
 def read_object(text: str | bytes) -> dict[str, Any]:

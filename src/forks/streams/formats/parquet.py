@@ -1,6 +1,6 @@
 """Parquet tables, with pyarrow. What is in memory is a row group at most."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -11,12 +11,14 @@ import numpy as np
 from forks.engine import Vector
 from forks.engine.checks import whole
 from forks.streams.files import (
+    Chunk,
     Chunks,
     Columns,
     PathLike,
     StreamError,
     cell_error,
     check_columns,
+    chosen_columns,
     existing,
 )
 from forks.streams.formats._format import Categories, Format
@@ -52,16 +54,19 @@ def read_parquet(
         kind = schema.field(name).type
         if not _is_number(kind):
             raise StreamError(f"{path}: column {name!r} must have numbers, and has {kind}")
-    return _numbers(path, columns, chunk)
+
+    def numbers(row: int, batch: Any) -> list[Chunk]:
+        values = [_values(path, row, name, batch.column(name)) for name in columns]
+        return [(np.column_stack(values[:-1]), values[-1])]
+
+    return _chunks(path, columns, chunk, numbers)
 
 
 def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns:
     path = existing(path)
     with _opened(path) as file:
-        there = list(file.schema_arrow.names)
-    names = there if names is None else names
-    check_columns(path, names, there)
-    return _arrays(path, names, chunk)
+        chosen = chosen_columns(path, names, list(file.schema_arrow.names))
+    return _chunks(path, chosen, chunk, lambda row, batch: [raw_columns(batch, chosen)])
 
 
 @contextmanager
@@ -88,34 +93,27 @@ def as_stream_error(what: str) -> Iterator[None]:
         raise StreamError(f"{what}: {error}") from error
 
 
-def _batches(path: Path, columns: Sequence[str], chunk: int) -> Iterator[tuple[int, Any]]:
-    """Return (rows before, batch); batches are shorter where row groups of text end."""
-    with _opened(path) as file:
-        row = 0
-        batches = file.iter_batches(chunk, columns=list(dict.fromkeys(columns)))
-        while True:
-            with as_stream_error(f"{path} cannot be read beyond row {row}"):
-                batch = next(batches, None)
+def made_of(
+    batches: Iterator[Any], name: PathLike, make: Callable[[int, Any], list[Any]]
+) -> Iterator[Any]:
+    """Yield the chunks that `make` makes of the number of rows before a batch, and the batch."""
+    row = 0
+    while True:
+        with as_stream_error(f"{name} cannot be read beyond row {row}"):
+            batch = next(batches, None)
             if batch is None:
                 return
-            yield row, batch
-            row += batch.num_rows
+            chunks = make(row, batch)
+        yield from chunks
+        row += batch.num_rows
 
 
-def _numbers(path: Path, columns: Sequence[str], chunk: int) -> Chunks:
-    for row, batch in _batches(path, columns, chunk):
-        block = np.empty((batch.num_rows, len(columns)))
-        with as_stream_error(f"{path} cannot be read beyond row {row}"):
-            for i, name in enumerate(columns):
-                block[:, i] = _values(path, row, name, batch.column(name))
-        yield np.ascontiguousarray(block[:, :-1]), block[:, -1].copy()
-
-
-def _arrays(path: Path, names: Sequence[str], chunk: int) -> Columns:
-    for row, batch in _batches(path, names, chunk):
-        with as_stream_error(f"{path} cannot be read beyond row {row}"):
-            arrays = raw_columns(batch, names)
-        yield arrays
+def _chunks(
+    path: Path, columns: Sequence[str], chunk: int, make: Callable[[int, Any], list[Any]]
+) -> Generator[Any, None, None]:
+    with _opened(path) as file:  # whose batches are shorter where row groups of text end
+        batches = file.iter_batches(chunk, columns=list(dict.fromkeys(columns)))
+        yield from made_of(batches, path, make)
 
 
 def raw_columns(batch: Any, names: Sequence[str]) -> dict[str, np.ndarray]:

@@ -5,22 +5,15 @@ without a label, which has to be a number, have NaN for it.
 """
 
 import math
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from forks.engine.checks import whole
-from forks.streams.files import (
-    Chunks,
-    PathLike,
-    StreamError,
-    TextFile,
-    as_number,
-    open_text,
-    place,
-)
+from forks.streams.files import Chunks, PathLike, TextFile, as_number, open_text
 from forks.streams.formats._format import Format
 
 WIDTH = 2**18  # features, by default
@@ -46,8 +39,12 @@ def read_vw(path: PathLike, *, n_features: int | None = None, chunk: int = 10_00
 def _chunks(file: TextFile, width: int, chunk: int) -> Chunks:
     places: dict[str, int] = {}  # of features, found before
     with file:
-        while lines := file.rows(chunk, _is_row):
-            yield _parsed(file, lines, width, places)
+        while True:
+            entries = _Entries([], [])
+            rows = file.parsed(chunk, str.strip, partial(_row, entries, width, places))
+            if not rows:
+                return
+            yield _together(rows, entries, width)
             if len(places) > _KNOWN:
                 places.clear()
 
@@ -55,25 +52,18 @@ def _chunks(file: TextFile, width: int, chunk: int) -> Chunks:
 _KNOWN = 1 << 20  # features whose places are remembered
 
 
-def _is_row(text: str) -> bool:
-    return bool(text.strip())
+class _Entries(NamedTuple):
+    """The features of some rows, one after the other."""
+
+    indices: list[int]
+    values: list[float]
 
 
-def _parsed(file: TextFile, lines: dict[int, str], width: int, places: dict[str, int]) -> Any:
-    labels, weights = np.full(len(lines), np.nan), np.ones(len(lines))
-    indices: list[int] = []
-    values: list[float] = []
-    ends = [0]
-    first = file.row - len(lines)
-    for i, (line, text) in enumerate(lines.items()):
-        try:
-            labels[i], weights[i] = _label(text)
-            _features(text, width, places, indices, values)
-        except ValueError as error:
-            raise StreamError(f"{file.path}, {place(first + i + 1, line)}: {error}") from None
-        ends.append(len(indices))
-    parts = np.array(values), np.array(indices, np.int32), np.array(ends, np.int32)
-    X = sparse.csr_matrix(parts, shape=(len(lines), width))
+def _together(rows: list[tuple[float, float, int]], entries: _Entries, width: int) -> Any:
+    labels, weights, ends = map(np.array, zip(*rows, strict=True))
+    indices, values = np.array(entries.indices, np.int32), np.array(entries.values)
+    starts = np.concatenate([[0], ends]).astype(np.int32)
+    X = sparse.csr_matrix((values, indices, starts), shape=(len(rows), width))
     X.sum_duplicates()
     return (X, labels) if (weights == 1.0).all() else (X, labels, weights)
 
@@ -97,10 +87,12 @@ def _label(text: str) -> tuple[float, float]:
     return numbers[0], weight
 
 
-def _features(
-    text: str, width: int, places: dict[str, int], indices: list[int], values: list[float]
-) -> None:
-    """Add the features of a row."""
+def _row(
+    entries: _Entries, width: int, places: dict[str, int], text: str
+) -> tuple[float, float, int]:
+    """Add the features of a row; return its label and importance, and where its features end."""
+    label, weight = _label(text)
+    indices, values = entries
     for part in text.split("|")[1:]:
         words = part.split()
         namespace, scale = "", 1.0
@@ -114,6 +106,7 @@ def _features(
                 index = places[key] = murmurhash3_32(key, seed=0, positive=True) % width
             indices.append(index)
             values.append(value * scale)
+    return label, weight, len(indices)
 
 
 def _with_value(word: str) -> tuple[str, float]:

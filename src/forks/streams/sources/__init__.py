@@ -53,7 +53,7 @@ def make_source(text: str, *, until_end: bool = False, say: Say = lambda line: N
     until_end : bool
         Does it end with what is there when it is opened?
     say : callable
-        Called with a line if the broker goes away or comes back.
+        Called with a line if the broker goes away or comes back, or if messages are gone.
     """
     from forks.streams.sources.kafka import Topic
     from forks.streams.sources.nats import JetStream

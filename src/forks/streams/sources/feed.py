@@ -48,16 +48,8 @@ class Feed:
     """The rows of a source from a position on.
 
     Messages that the broker delivers again are dropped: within a partition offsets only grow.
-
-    Parameters
-    ----------
-    source : Source
-        Not yet open.
-    position : Position
-        Where to begin; of a new stream, nowhere.
-    on_bad : callable, optional
-        Called with the fault of a message that cannot be read, which is skipped then. By default
-        it is an error.
+    `on_bad` is called with the fault of a message that cannot be read, which is skipped then;
+    without it such a message is an error.
     """
 
     def __init__(

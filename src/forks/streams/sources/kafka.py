@@ -60,16 +60,9 @@ class _Partition:
 
 
 class Topic:
-    """A topic of Kafka; see `Source`.
+    """A topic of Kafka; see `Source` and `make_source`.
 
-    Parameters
-    ----------
-    url : Url
-        Its options are settings of librdkafka, such as `security.protocol=SASL_SSL`.
-    until_end : bool
-        Does the source end with the last messages that were there when it was opened?
-    say : callable
-        Called with a line if the brokers go away or come back, or if messages are gone.
+    Options of the URL are settings of librdkafka, such as `security.protocol=SASL_SSL`.
     """
 
     def __init__(self, url: Url, until_end: bool, say: Say) -> None:
@@ -83,7 +76,6 @@ class Topic:
     # ---- the source --------------------------------------------------------------------------
 
     def open(self, offsets: dict[int, int]) -> None:
-        """Connect, and go to messages; see `Source`."""
         self._consumer = client_of(self.url, "Consumer", _OWN, self._note, _USUAL)
         numbers = self._look_for_partitions(CONNECT)
         unknown = sorted(offsets.keys() - numbers)
@@ -103,7 +95,6 @@ class Topic:
         return self._until_end and all(part.ended and not part.waiting for part in parts)
 
     def take(self, most: int, wait: float) -> list[Message]:
-        """Return the next messages; see `Source`."""
         deadline = time.monotonic() + wait
         self._look_again()
         found = self._merged(most)
@@ -113,11 +104,9 @@ class Topic:
         return found
 
     def where(self, partition: int, offset: int) -> str:
-        """Name a message."""
         return f"{self.name}, partition {partition}, offset {offset}"
 
     def close(self) -> None:
-        """Disconnect."""
         if self._consumer is not None:
             self._consumer.close()
 

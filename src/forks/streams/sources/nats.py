@@ -24,17 +24,10 @@ _OPTIONS = ("subject", "creds")
 
 
 class JetStream:
-    """A stream of NATS JetStream; see `Source`.
+    """A stream of NATS JetStream; see `Source` and `make_source`.
 
-    Parameters
-    ----------
-    url : Url
-        With the options `subject`, to read some of the stream's subjects only, and `creds`, a file
-        of credentials.
-    until_end : bool
-        Does the source end with the last message that was there when it was opened?
-    say : callable
-        Called with a line if the broker goes away or comes back, or if messages are gone.
+    Options of the URL are `subject`, to read some of the stream's subjects only, and `creds`, a
+    file of credentials.
     """
 
     def __init__(self, url: Url, until_end: bool, say: Say) -> None:
@@ -54,7 +47,6 @@ class JetStream:
     # ---- the source --------------------------------------------------------------------------
 
     def open(self, offsets: dict[int, int]) -> None:
-        """Connect, and go to a message; see `Source`."""
         self._loop.run(self._open(offsets.get(0)))
 
     @property
@@ -69,15 +61,12 @@ class JetStream:
         return self._end is not None and (self._next > self._end or self._left == 0)
 
     def take(self, most: int, wait: float) -> list[Message]:
-        """Return the next messages; see `Source`."""
         return self._loop.run(self._take(most, wait))
 
     def where(self, partition: int, offset: int) -> str:
-        """Name a message."""
         return f"{self.name}, sequence {offset}"
 
     def close(self) -> None:
-        """Disconnect."""
         with suppress(Exception):
             self._loop.run(self._disconnect())
         self._loop.close()
@@ -147,7 +136,7 @@ class JetStream:
                 await self._reconnect()
             found = await self._fetch(most, min(wait, _PAUSE))
             self._presence.found()
-            while not found and self._waits and time.monotonic() < deadline:
+            while not (found or self.ended or self._reader is None or time.monotonic() >= deadline):
                 found = await self._fetch(most, _PAUSE)
             return found
         except StreamError:
@@ -159,11 +148,6 @@ class JetStream:
         self._reader = None
         await asyncio.sleep(_PAUSE)
         return []
-
-    @property
-    def _waits(self) -> bool:
-        """Whether there is a consumer that may have more."""
-        return self._reader is not None and not self.ended
 
     async def _reconnect(self) -> None:
         if not self._client.is_connected:

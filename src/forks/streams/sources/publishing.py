@@ -109,7 +109,6 @@ class Subject:
         await asyncio.gather(*told)
 
     def close(self) -> None:
-        """Disconnect."""
         if self._client is not None and self._client.is_connected:
             self._loop.run(self._client.close())
         self._loop.close()
@@ -126,7 +125,6 @@ class ProducedTopic:
         self._fault = ""
 
     def open(self) -> None:
-        """Connect."""
         from confluent_kafka import KafkaException
 
         self._producer = client_of(self.url, "Producer", _OWN, self._note, {})

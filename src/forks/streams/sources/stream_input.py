@@ -10,7 +10,7 @@ import numpy as np
 from forks.streams.columns import ArrayColumn, Column
 from forks.streams.files import StreamError
 from forks.streams.formats.jsonl import JSON_LINES, columns_of
-from forks.streams.opening import Opened, check_undelimited
+from forks.streams.opening import check_undelimited
 from forks.streams.sources.feed import Feed, Row
 from forks.streams.sources.source import Position, Source, position_as_json
 from forks.streams.tables import ColumnInput, InputFile, Labelled
@@ -47,22 +47,18 @@ class StreamInput(InputFile):
         check_undelimited(JSON_LINES, self.dialect)
         self._check_format(JSON_LINES)
         self._feed.open()
-        self._check_identity()
-        opened = _Messages(self._columns(), self)
-        for columns in opened:
-            if self.input is None:
-                self.input = self._look(JSON_LINES, columns, opened)
-            yield self._labelled(self.input, columns, opened)
-
-    def _check_identity(self) -> None:
-        assert self.source is not None
-        if self.made is not None and self.made != self.source.identity:
+        if self.made is not None and self.made != self._feed.source.identity:
             was = ", ".join(f"{k} {v}" for k, v in self.made.items())
             raise StreamError(f"{self.name} is not what the checkpoint was learned from: {was}")
+        for columns in self._columns():
+            if self.input is None:
+                self.input = self._look(JSON_LINES, columns)
+            yield self._labelled(self.input, columns)
 
     def _columns(self) -> Iterator[dict[str, Column]]:
         names: list[str] | None = None
-        rows = self._first() if self.input is None else self._more()
+        known = self.input is not None
+        rows = self._feed.take(self.chunk if known else min(self.first, self.chunk), not known)
         while rows:
             names = names or self._names(rows)
             if not names:
@@ -71,13 +67,7 @@ class StreamInput(InputFile):
             yield {name: ArrayColumn(array) for name, array in arrays.items()}
             self._row += len(rows)
             self._feed.position_after(self._row)  # whoever asks for more has learned these
-            rows = self._more()
-
-    def _first(self) -> list[Row]:
-        return self._feed.take(min(self.first, self.chunk), exactly=True)
-
-    def _more(self) -> list[Row]:
-        return self._feed.take(self.chunk)
+            rows = self._feed.take(self.chunk)
 
     def _names(self, rows: list[Row]) -> list[str]:
         """Return the columns: those that are known, or the keys of the first rows."""
@@ -87,41 +77,30 @@ class StreamInput(InputFile):
         own = [known.label_name, known.weights]
         return [*(column.name for column in known.columns), *(name for name in own if name)]
 
-    def _read(self, known: ColumnInput, column: Column, opened: Opened) -> np.ndarray:
+    def _read(self, known: ColumnInput, column: Column) -> np.ndarray:
         """Return a column; cells that are no numbers are missing, if bad messages are skipped."""
         if self.on_skip is None or not known.numeric:
-            return super()._read(known, column, opened)
+            return super()._read(known, column)
         found = column.numbers(self._words.but(known.words) if known.words else self._words)
         values = found.values.copy()
         for row in found.faults.tolist():
             values[row] = math.nan
             fault = f"{column.shown(row)!r} is not a number, and taken for missing"
-            self.on_skip(str(opened.fault(self.name, row, known.name, fault)))
+            self.on_skip(str(self._fault(row, known.name, fault)))
         return values
 
     def state_after(self, rows: int) -> dict[str, Any]:
         """Return what is kept to go on behind so many rows of the stream, as JSON."""
-        assert self.source is not None
         position = self._feed.position_after(rows - self.before)
-        return {"source": self.source.identity, "position": position_as_json(position)}
+        return {"source": self._feed.source.identity, "position": position_as_json(position)}
 
     def where(self, row: int) -> str:
         """Name the message of a row, which is counted from 0."""
         return self._feed.where(row - self.before)
 
+    def _fault(self, row: int, column: str, fault: str) -> StreamError:
+        return super()._fault(self.before + row, column, fault)
+
     def id_of(self, row: int) -> str:
         """Return what names a row for ever."""
         return self._feed.id_of(row - self.before)
-
-
-class _Messages(Opened):
-    """Chunks of columns, whose faults name messages."""
-
-    def __init__(self, chunks: Iterator[dict[str, Column]], stream: StreamInput) -> None:
-        super().__init__(chunks, [])
-        self._stream = stream
-
-    def fault(self, name: str, at: int, column: str, fault: str) -> StreamError:
-        """Return the error about a cell of the last chunk."""
-        where = self._stream.where(self._stream.before + self.row + at)
-        return StreamError(f"{where}, column {column!r}: {fault}")
