@@ -241,6 +241,13 @@ def test_excel_files_and_json_arrays_get_advice(tmp_path):
             read(write(tmp_path, text, name))
 
 
+@pytest.mark.parametrize("header", ["a,b,a,y", "a, a ,b,y", "a,,c2,y"])
+def test_a_name_that_two_columns_have_is_an_error(tmp_path, header):
+    path = write(tmp_path, f"{header}\n1,2,3,4\n")
+    with pytest.raises(StreamError, match=r"t\.csv has 2 columns called '(a|c2)'"):
+        read(path)
+
+
 def test_files_without_rows(tmp_path):
     with InputFile(write(tmp_path, "a,y\n")) as file:
         assert list(file.chunks()) == []

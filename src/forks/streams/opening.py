@@ -7,7 +7,14 @@ from typing import Any
 
 from forks.streams.columns import ArrayColumn, Column, TextColumn
 from forks.streams.dialects import Dialect, find_dialect
-from forks.streams.files import StreamError, TextFile, cell_error, existing, open_text
+from forks.streams.files import (
+    StreamError,
+    TextFile,
+    cell_error,
+    check_columns,
+    existing,
+    open_text,
+)
 from forks.streams.formats import FORMATS, Format, format_of, named_format
 from forks.streams.formats.csv import Table
 from forks.streams.formats.sniffing import sniff
@@ -108,7 +115,8 @@ def text_table(
     found = find_dialect(head, dialect, words, usual=format.delimiter or ",")
     assert found.delimiter is not None
     table = Table(file, found.delimiter, bool(found.header), point=found.point or ".")
-    table.names = _unique(table.names, bool(found.header))
+    table.names = _named(table.names, bool(found.header))
+    check_columns(file.path, table.names, table.names)
     notes = []
     if found.delimiter != format.delimiter or not found.header or found.point == ",":
         notes.append(found.describe())
@@ -117,7 +125,7 @@ def text_table(
     return table, notes
 
 
-def _unique(names: list[str], header: bool) -> list[str]:
+def _named(names: list[str], header: bool) -> list[str]:
     """Return names of columns: c1, c2, ... for those that have none."""
     named = [name.strip() for name in names] if header else [""] * len(names)
     return [name or f"c{i + 1}" for i, name in enumerate(named)]
