@@ -60,11 +60,18 @@ def whose_format(
     else:
         existing(path)
     if isinstance(source, TextFile):
-        found = name or known or sniff(source.peek())
-        return format_of(path, found), source
+        return format_of(path, name or known or _sniffed_text(source)), source
     by_name = format_of(path, name) if name is not None else named_format(path)
     format = by_name or FORMATS[_sniffed(path, encoding)]
     return format, open_text(path, encoding) if format.text else path
+
+
+def _sniffed_text(source: TextFile) -> str:
+    with source:
+        head = source.peek()
+    if not head:
+        raise StreamError(f"{source.path} is empty")
+    return sniff(head)
 
 
 def _sniffed(path: str, encoding: str | None) -> str:
