@@ -348,7 +348,7 @@ def test_a_time_that_is_none_is_named(tmp_path):
     path.write_text("day,y\n" + "".join(f"{day},{i % 2}\n" for i, day in enumerate(days)))
     for chunk in (10, 100):
         fault = refused("run", path, *LEARNER, "--chunk", chunk)
-        assert "t.csv, row 31, column 'day': '2020-02-31' is no" in fault
+        assert "t.csv, row 31, column 'day': '2020-02-31' is no date or time such as 20" in fault
     path.write_text("id,y\n" + "".join(f"k{i},{i % 2}\n" for i in range(200)))
     assert "t.csv: no column is left to encode" in refused("run", path)
 
