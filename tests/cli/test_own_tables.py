@@ -328,6 +328,23 @@ def test_labels_that_are_hardly_classes_are_refused(tmp_path):
     assert "the label has 100 different values in 100 rows, which are hardly classes" in fault
 
 
+@pytest.mark.parametrize("chunk", [100, 1000])
+def test_a_number_that_is_no_class_is_named(tmp_path, chunk):
+    path, saved = tmp_path / "t.csv", tmp_path / "m"
+    labels = ["2.5" if i == 250 else i % 3 for i in range(300)]
+    path.write_text("a,y\n" + "".join(f"{i % 7},{y}\n" for i, y in enumerate(labels)))
+    told = ["--chunk", chunk, "--task", "classification", "--save", saved]
+    fault = refused("run", path, *LEARNER, *told)
+    assert "t.csv, row 251: the label 2.5 is no class" in fault
+    assert saved.exists() == (chunk == 100)  # with what was learned before
+
+
+def test_a_column_without_labels_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,\n" + "".join(f"{i % 7},{i % 2},\n" for i in range(300)))
+    assert "not one of the first rows has a label in column 'c3' (--label" in refused("run", path)
+
+
 def test_the_task_is_found(tmp_path):
     path = tmp_path / "t.csv"
     for labels, said in [

@@ -57,7 +57,7 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
         if first is None and not begin.place:
             raise StreamError(f"{file.name} has no rows")
         model, encoder = prepared(options, begin, file, first, settings)
-        as_rows = _rows_of(file, encoder)
+        as_rows = _rows_of(file, encoder, model._task == "classification")
         kept = _Kept(options, file)
         state_after = getattr(file, "state_after", None)  # of a stream that can be sought in
         publisher = stack.enter_context(publishing(keeping, file))
@@ -188,17 +188,37 @@ def cell_fault(file: Any, before: int, error: Any) -> Exception:
     return StreamError(f"{where}, column {error.column!r}: {error.fault}")
 
 
-def _rows_of(file: Any, encoder: Any) -> Any:
+def _rows_of(file: Any, encoder: Any, classifies: bool) -> Any:
     """Return the function that makes chunks for `learn`."""
     from forks.streams.columns import RawTable
 
+    before = 0
+
     def rows(chunk: Any) -> tuple[Any, ...]:
-        X = chunk.X
+        nonlocal before
+        X, y = chunk.X, _labels_of(file, chunk)
         if encoder is None and isinstance(X, RawTable):
             X = matrix_of(file, X)
-        return (X, _labels_of(file, chunk), *([] if chunk.weights is None else [chunk.weights]))
+        if classifies:
+            _check_classes(file, before, y)
+        before += len(y)
+        return (X, y, *([] if chunk.weights is None else [chunk.weights]))
 
     return rows
+
+
+def _check_classes(file: Any, before: int, y: Any) -> None:
+    """Check that labels which are numbers are whole; `before` rows came before them."""
+    import numpy as np
+
+    from forks.streams import StreamError
+
+    if y.dtype.kind == "f" and len(parts := np.flatnonzero(np.isfinite(y) & (y != np.round(y)))):
+        row = int(parts[0])
+        raise StreamError(
+            f"{file.where(before + row)}: the label {y[row]:g} is no class, which is text or a "
+            "whole number (--task regression learns numbers)"
+        )
 
 
 def matrix_of(file: Any, table: Any) -> Any:

@@ -47,7 +47,9 @@ def _classes(values: np.ndarray) -> str:
 def check_labels(file: Any, y: np.ndarray, task: str, told: bool) -> None:
     """Check that the first labels are something that can be learned."""
     if len(y) == 0:
-        raise StreamError(f"{file.name}: not one of the first rows has a label")
+        label = file.input.label_name
+        where = "" if label is None else f" in column {label!r} (--label names another)"
+        raise StreamError(f"{file.name}: not one of the first rows has a label{where}")
     if task == "regression" and y.dtype.kind not in "biuf":
         raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
     n = len(np.unique(y)) if task == "classification" else 0
