@@ -272,6 +272,14 @@ def test_what_is_no_text_is_named(tmp_path, monkeypatch, contents, fault, piped)
             read("-" if piped else str(path), encoding=None)
 
 
+def test_a_line_that_is_no_json_is_named(tmp_path):
+    path = write(tmp_path, '{"a": 1, "y": 2}\n\n{"a": 3, oops\n', "t.jsonl")
+    with pytest.raises(
+        StreamError, match=r"t\.jsonl, row 2 \(line 3\): not JSON from character 10"
+    ):
+        read(path)
+
+
 def test_an_empty_pipe_is_named(monkeypatch):
     with open(os.devnull) as file:
         monkeypatch.setattr(sys, "stdin", file)

@@ -77,7 +77,10 @@ def _parsed(file: TextFile, lines: dict[int, str]) -> list[dict[str, Any]]:
 
 def read_object(text: str | bytes) -> dict[str, Any]:
     """Return the object that a text is, without objects inside, or raise `ValueError`."""
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:  # whose lines are those of this one text
+        raise ValueError(f"not JSON from character {error.pos + 1} on: {error.msg}") from None
     if not isinstance(value, dict):
         raise ValueError("not an object {...}")
     return _flat(value)
