@@ -203,6 +203,14 @@ def test_several_files_folders_and_patterns(table, tmp_path):
     for paths in ([folder], [folder / "*.csv"], files):
         checked("run", *paths, *LEARNER, "--save", out)
         assert out.read_bytes() == whole.read_bytes()
+    (folder / "README.md").write_text("# Rows of three days\n")
+    (folder / "_SUCCESS").write_text("")
+    result = checked("run", folder, *LEARNER, "--save", out)
+    assert out.read_bytes() == whole.read_bytes()
+    notes = [line for line in result.stderr.splitlines() if line.startswith("Note: left out")]
+    assert len(notes) == 1
+    assert "README.md" in notes[0]
+    assert "_SUCCESS" in notes[0]
     (folder / "1.csv").write_text(HEADER + "".join(lines[100:200]) + "1,2\n")
     fault = refused("run", folder, *LEARNER)
     assert "1.csv, row 101 (line 102): 2 fields, but the first row has 5" in fault

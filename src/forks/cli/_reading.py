@@ -118,8 +118,8 @@ def given(options: Any, kind: type) -> list[str]:
     return found
 
 
-def files_of(paths: list[str]) -> list[str]:
-    """Return the files that arguments name: files, all files of a folder, or those of a pattern."""
+def files_of(paths: list[str], format: str | None = None) -> list[str]:
+    """Return the files that arguments name: files, those of a folder, or those of a pattern."""
     from forks.streams import StreamError
 
     found: list[str] = []
@@ -132,13 +132,25 @@ def files_of(paths: list[str]) -> list[str]:
             )
             if not inside:
                 raise StreamError(f"the folder {path} has no files")
-            found += inside
+            found += inside if format is not None else _tables_among(inside)
         else:
             matched = sorted(p for p in glob.glob(path, recursive=True) if Path(p).is_file())
             if not matched:
                 raise FileNotFoundError(f"there is no file {path}")
             found += matched
     return found
+
+
+def _tables_among(files: list[str]) -> list[str]:
+    """Return the files whose names tell a format, and say which are left out; all if none does."""
+    from forks.streams.formats import named_format
+
+    tables = [file for file in files if named_format(file) is not None]
+    others = [file for file in files if file not in tables]
+    if tables and others:
+        more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+        typer.echo(f"Note: left out, by their names: {', '.join(others[:3])}{more}", err=True)
+    return tables or files
 
 
 def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
@@ -149,7 +161,7 @@ def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
     from forks.streams.hashed import HashedFile, HashedInput
     from forks.streams.tables import InputFile
 
-    paths = files_of(options.paths)
+    paths = files_of(options.paths, options.format)
     if isinstance(known, HashedInput):
         if len(paths) > 1:
             raise ValueError("a model of an earlier version reads one file at a time")
