@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -387,6 +388,19 @@ def test_system_failures_and_bad_input_have_their_status(tmp_path, table):
     if hasattr(os, "geteuid") and os.geteuid() != 0:
         table.chmod(0)
         assert "Permission denied" in refused("run", table)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_named(table, tmp_path):
+    for option in ("--save", "--predictions", "--metrics"):
+        fault = refused("run", table, *LEARNER, option, "/dev/full", status=1)
+        assert re.fullmatch(r"Error: /dev/full: (cannot write: )?No space left on device", fault)
+    command = [sys.executable, "-m", "forks.cli", "run", table, *LEARNER]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == "Error: standard output: No space left on device"
 
 
 def test_models_of_earlier_versions_predict_as_they_did(tmp_path):
