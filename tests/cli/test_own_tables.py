@@ -348,6 +348,16 @@ def test_a_number_that_is_no_class_is_named(tmp_path, chunk):
     assert saved.exists() == (chunk == 100)  # with what was learned before
 
 
+def test_one_of_a_kind_is_said_in_the_singular(tmp_path):
+    path, saved = tmp_path / "t.csv", tmp_path / "m"
+    path.write_text("a,y\n1,yes\n2,no\n3,\n")
+    result = checked("run", path, *LEARNER, "--save", saved)
+    assert "; 1 feature\n" in result.stderr
+    assert "; 1 row without a label was predicted and not learned" in result.stdout
+    path.write_text("a,y\n1,yes\n")
+    assert checked("predict", saved, path).stderr.startswith("1 row, ")
+
+
 def test_a_column_without_labels_is_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,y,\n" + "".join(f"{i % 7},{i % 2},\n" for i in range(300)))
@@ -360,6 +370,7 @@ def test_the_task_is_found(tmp_path):
         ([i % 5 for i in range(100)], "classification (5 classes: 0, 1, 2, 3, 4)"),
         ([i % 30 for i in range(100)], "regression (30 different numbers in 100 rows)"),
         ([i / 4 for i in range(100)], "regression (100 different numbers in 100 rows)"),
+        ([1.5] * 30, "regression (always 1.5); 1 feature\n"),
         ([*range(18)], "regression (18 different numbers in 18 rows)"),
         (["NA", 1, 2] * 30, "classification (2 classes: 1, 2)"),
     ]:

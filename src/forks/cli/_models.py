@@ -32,6 +32,8 @@ def guess_task(y: np.ndarray) -> tuple[str, str]:
     few = n <= _MOST_CLASSES and (n <= 2 or n * _OFTEN <= len(y))
     if few and np.all(values == np.round(values)):
         return "classification", _classes(values)
+    if n == 1:
+        return "regression", f"always {values[0]:g}"
     return "regression", f"{n:,} different numbers in {len(y):,} rows"
 
 

@@ -386,7 +386,8 @@ class InputFile:
 
     def _note_words(self, name: str, words: tuple[str, ...], n: int) -> None:
         these = ", ".join(map(repr, words))
-        self.notes.append(f"column {name!r} has numbers, but for {these} in {n:,} cells: missing")
+        cells = "1 cell" if n == 1 else f"{n:,} cells"
+        self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: missing")
 
 
 def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
