@@ -29,6 +29,14 @@ def test_version():
     assert result.output == f"forks {__version__}\n"
 
 
+@pytest.mark.parametrize("module", ["forks", "forks.cli"])
+def test_the_package_is_the_command_line(module):
+    command = [sys.executable, "-m", module, "run", "--nothing"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: No such option: --nothing")
+
+
 def test_demo_draws(tmp_path):
     pytest.importorskip("matplotlib", reason="the demo needs matplotlib")
     picture = tmp_path / "demo.png"

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -203,6 +204,14 @@ def test_several_files_folders_and_patterns(table, tmp_path):
     for paths in ([folder], [folder / "*.csv"], files):
         checked("run", *paths, *LEARNER, "--save", out)
         assert out.read_bytes() == whole.read_bytes()
+    (folder / "README.md").write_text("# Rows of three days\n")
+    (folder / "_SUCCESS").write_text("")
+    result = checked("run", folder, *LEARNER, "--save", out)
+    assert out.read_bytes() == whole.read_bytes()
+    notes = [line for line in result.stderr.splitlines() if line.startswith("Note: left out")]
+    assert len(notes) == 1
+    assert "README.md" in notes[0]
+    assert "_SUCCESS" in notes[0]
     (folder / "1.csv").write_text(HEADER + "".join(lines[100:200]) + "1,2\n")
     fault = refused("run", folder, *LEARNER)
     assert "1.csv, row 101 (line 102): 2 fields, but the first row has 5" in fault
@@ -328,12 +337,40 @@ def test_labels_that_are_hardly_classes_are_refused(tmp_path):
     assert "the label has 100 different values in 100 rows, which are hardly classes" in fault
 
 
+@pytest.mark.parametrize("chunk", [100, 1000])
+def test_a_number_that_is_no_class_is_named(tmp_path, chunk):
+    path, saved = tmp_path / "t.csv", tmp_path / "m"
+    labels = ["2.5" if i == 250 else i % 3 for i in range(300)]
+    path.write_text("a,y\n" + "".join(f"{i % 7},{y}\n" for i, y in enumerate(labels)))
+    told = ["--chunk", chunk, "--task", "classification", "--save", saved]
+    fault = refused("run", path, *LEARNER, *told)
+    assert "t.csv, row 251: the label 2.5 is no class" in fault
+    assert saved.exists() == (chunk == 100)  # with what was learned before
+
+
+def test_one_of_a_kind_is_said_in_the_singular(tmp_path):
+    path, saved = tmp_path / "t.csv", tmp_path / "m"
+    path.write_text("a,y\n1,yes\n2,no\n3,\n")
+    result = checked("run", path, *LEARNER, "--save", saved)
+    assert "; 1 feature\n" in result.stderr
+    assert "; 1 row without a label was predicted and not learned" in result.stdout
+    path.write_text("a,y\n1,yes\n")
+    assert checked("predict", saved, path).stderr.startswith("1 row, ")
+
+
+def test_a_column_without_labels_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,\n" + "".join(f"{i % 7},{i % 2},\n" for i in range(300)))
+    assert "not one of the first rows has a label in column 'c3' (--label" in refused("run", path)
+
+
 def test_the_task_is_found(tmp_path):
     path = tmp_path / "t.csv"
     for labels, said in [
         ([i % 5 for i in range(100)], "classification (5 classes: 0, 1, 2, 3, 4)"),
         ([i % 30 for i in range(100)], "regression (30 different numbers in 100 rows)"),
         ([i / 4 for i in range(100)], "regression (100 different numbers in 100 rows)"),
+        ([1.5] * 30, "regression (always 1.5); 1 feature\n"),
         ([*range(18)], "regression (18 different numbers in 18 rows)"),
         (["NA", 1, 2] * 30, "classification (2 classes: 1, 2)"),
     ]:
@@ -348,7 +385,7 @@ def test_a_time_that_is_none_is_named(tmp_path):
     path.write_text("day,y\n" + "".join(f"{day},{i % 2}\n" for i, day in enumerate(days)))
     for chunk in (10, 100):
         fault = refused("run", path, *LEARNER, "--chunk", chunk)
-        assert "t.csv, row 31, column 'day': '2020-02-31' is no" in fault
+        assert "t.csv, row 31, column 'day': '2020-02-31' is no date or time such as 20" in fault
     path.write_text("id,y\n" + "".join(f"k{i},{i % 2}\n" for i in range(200)))
     assert "t.csv: no column is left to encode" in refused("run", path)
 
@@ -362,6 +399,19 @@ def test_system_failures_and_bad_input_have_their_status(tmp_path, table):
     if hasattr(os, "geteuid") and os.geteuid() != 0:
         table.chmod(0)
         assert "Permission denied" in refused("run", table)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_named(table, tmp_path):
+    for option in ("--save", "--predictions", "--metrics"):
+        fault = refused("run", table, *LEARNER, option, "/dev/full", status=1)
+        assert re.fullmatch(r"Error: /dev/full: (cannot write: )?No space left on device", fault)
+    command = [sys.executable, "-m", "forks.cli", "run", table, *LEARNER]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == "Error: standard output: No space left on device"
 
 
 def test_models_of_earlier_versions_predict_as_they_did(tmp_path):

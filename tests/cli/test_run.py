@@ -525,3 +525,12 @@ def test_help_and_completion():
     environment = {"_FORKS_COMPLETE": "complete_bash", "COMP_WORDS": "forks ru", "COMP_CWORD": "1"}
     shown = CliRunner().invoke(main, [], env=environment, prog_name="forks")
     assert "run" in shown.output.split()
+
+
+@pytest.mark.parametrize("words", ["run x --learner FOG", "compare ger", "data fetch ger"])
+def test_values_are_completed(words):
+    count = str(len(words.split()))
+    environment = {"_FORKS_COMPLETE": "complete_bash", "COMP_WORDS": f"forks {words}"}
+    environment["COMP_CWORD"] = count
+    shown = CliRunner().invoke(main, [], env=environment, prog_name="forks")
+    assert shown.output.split() == ["FOGD" if "FOG" in words else "german"]

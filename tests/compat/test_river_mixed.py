@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from river import compose, preprocessing
 
+import forks
 from forks import ModelFileError, OnlineKernelClassifier
 from forks.compat.river import (
     KernelClassifier,
@@ -140,6 +141,8 @@ def test_files_that_are_no_river_models(tmp_path):
     for x, y in ROWS[:30]:
         model.learn_one(x, y)
     model.save(tmp_path / "model.forks")
+    with pytest.raises(ModelFileError, match=r"forks\.compat\.river\.load those of River"):
+        forks.load(tmp_path / "model.forks")
     header, arrays = unpack("here", (tmp_path / "model.forks").read_bytes())
     library = header.pop("library")
     for name in ("format", "version", "digest"):

@@ -319,6 +319,18 @@ def test_classes_for_a_regressor_later():
     assert_refused(model, lambda: model.partial_fit(X, TARGETS, classes=[0, 1]), "classes")
 
 
+@pytest.mark.parametrize("make", [OnlineKernelClassifier, OnlineKernelRegressor])
+def test_text_in_a_data_frame_names_the_column(make):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "town": ["Oslo", "Rome"]})
+    fault = "text in column 'town' .*'Oslo'.*TableEncoder makes numbers"
+    with pytest.raises(ValueError, match=fault):
+        make("kogd").fit(frame, [0, 1])
+    model = make("kogd").fit(frame.assign(town=0.0), [0, 1])
+    with pytest.raises(ValueError, match=fault):
+        model.predict(frame)
+
+
 def test_words_for_a_regressor():
     model = regressor()
     assert_refused(model, lambda: model.fit(X[:2], ["low", "high"]), "convert string to float")

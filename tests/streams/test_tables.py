@@ -1,6 +1,10 @@
 """Tables as the command line reads them: gaps, kinds of columns, dialects, several files."""
 
+import bz2
+import gzip
 import json
+import lzma
+import os
 import sys
 
 import numpy as np
@@ -239,6 +243,48 @@ def test_excel_files_and_json_arrays_get_advice(tmp_path):
     ]:
         with pytest.raises(StreamError, match=fault):
             read(write(tmp_path, text, name))
+
+
+@pytest.mark.parametrize("header", ["a,b,a,y", "a, a ,b,y", "a,,c2,y"])
+def test_a_name_that_two_columns_have_is_an_error(tmp_path, header):
+    path = write(tmp_path, f"{header}\n1,2,3,4\n")
+    with pytest.raises(StreamError, match=r"t\.csv has 2 columns called '(a|c2)'"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("contents", "fault"),
+    [
+        (gzip.compress(b"a,y\n1,2\n"), r"compressed by gzip: .* let its name end in \.gz"),
+        (bz2.compress(b"a,y\n1,2\n"), r"compressed by bzip2: .* let its name end in \.bz2"),
+        (lzma.compress(b"a,y\n1,2\n"), r"compressed by xz: .* let its name end in \.xz"),
+        (b"a,y\n1,2\n\x81\x8d\n", "not UTF-8 or CP1252 text"),
+    ],
+)
+@pytest.mark.parametrize("piped", [False, True])
+def test_what_is_no_text_is_named(tmp_path, monkeypatch, contents, fault, piped):
+    path = tmp_path / "t.csv"
+    path.write_bytes(contents)
+    name = "standard input" if piped else "t.csv"
+    with open(path) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(StreamError, match=f"{name} cannot be read .*{fault}"):
+            read("-" if piped else str(path), encoding=None)
+
+
+def test_a_line_that_is_no_json_is_named(tmp_path):
+    path = write(tmp_path, '{"a": 1, "y": 2}\n\n{"a": 3, oops\n', "t.jsonl")
+    with pytest.raises(
+        StreamError, match=r"t\.jsonl, row 2 \(line 3\): not JSON from character 10"
+    ):
+        read(path)
+
+
+def test_an_empty_pipe_is_named(monkeypatch):
+    with open(os.devnull) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(StreamError, match="standard input is empty"):
+            read("-")
 
 
 def test_files_without_rows(tmp_path):

@@ -4,6 +4,7 @@ The options of a command are the fields of a dataclass, with typer's description
 its work is a function of that dataclass, which can hand groups of options on as a whole.
 """
 
+import errno
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -108,9 +109,12 @@ def _failures_in_one_line(missing_file: int) -> Iterator[None]:
 
 def _message(error: Exception) -> str:
     """Return what an error says; of one of the system, without its number."""
-    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    if not isinstance(error, OSError) or error.errno is None:
+        return str(error)
+    name = error.filename
+    if name is None and error.errno == errno.ENOSPC:  # files that we write are named
+        name = "standard output"
+    return str(error) if name is None else f"{name}: {error.strerror}"
 
 
 def file_option(metavar: str, help: str, **more: Any) -> Any:

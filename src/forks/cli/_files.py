@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from forks.cli._app import tell
 from forks.evaluate.files import read
 from forks.evaluate.session import CHECKPOINT
 from forks.files import ModelFileError
 from forks.streams import StreamError
 from forks.streams.columns import RawTable, joined
 from forks.streams.dialects import Dialect
+from forks.streams.formats import named_format
 from forks.streams.hashed import HashedFile, HashedInput
 from forks.streams.tables import Input, InputFile, Labelled, Told
 
 
-def files_of(paths: list[str]) -> list[str]:
-    """Return the files that arguments name: files, all files of a folder, or those of a pattern."""
+def files_of(paths: list[str], format: str | None = None) -> list[str]:
+    """Return the files that arguments name: files, those of a folder, or those of a pattern."""
     found: list[str] = []
     for path in paths:
         if path == "-" or (Path(path).exists() and not Path(path).is_dir()):
@@ -30,7 +32,7 @@ def files_of(paths: list[str]) -> list[str]:
             )
             if not inside:
                 raise StreamError(f"the folder {path} has no files")
-            found += inside
+            found += inside if format is not None else _tables_among(inside)
         else:
             matched = sorted(p for p in glob.glob(path, recursive=True) if Path(p).is_file())
             if not matched:
@@ -39,12 +41,22 @@ def files_of(paths: list[str]) -> list[str]:
     return found
 
 
+def _tables_among(files: list[str]) -> list[str]:
+    """Return the files whose names tell a format, and say which are left out; all if none does."""
+    tables = [file for file in files if named_format(file) is not None]
+    others = [file for file in files if file not in tables]
+    if tables and others:
+        more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
+        tell(f"left out, by their names: {', '.join(others[:3])}{more}")
+    return tables or files
+
+
 def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
     """Return the files of a command, to be read like earlier ones if these are `known`.
 
     `learned` is the number of features of a model.
     """
-    paths = files_of(options.paths)
+    paths = files_of(options.paths, options.format)
     if isinstance(known, HashedInput):
         if len(paths) > 1:
             raise ValueError("a model of an earlier version reads one file at a time")

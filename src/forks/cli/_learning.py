@@ -63,11 +63,16 @@ def learn_files(options: Any, keeping: dict[str, Any], show: Any) -> tuple[Any, 
         if first is None and not begin.place:
             raise StreamError(f"{file.name} has no rows")
         model, encoder = prepared(options, begin, file, first, settings)
-        played = 0
+        played, read = 0, 0
 
         def as_rows(chunk: Any) -> tuple[Any, ...]:
+            nonlocal read
             X = chunk.X if encoder is not None else numbers_of(file, chunk.X)
-            return (X, _labels_of(file, chunk), *([] if chunk.weights is None else [chunk.weights]))
+            y = _labels_of(file, chunk)
+            if model._task == "classification":
+                _check_classes(file, read, y)
+            read += len(y)
+            return (X, y, *([] if chunk.weights is None else [chunk.weights]))
 
         def keep(model: Any, encoder: Any, rows: int) -> None:
             """Save what was learned when the pass ends, in whatever way."""
@@ -191,6 +196,16 @@ def cell_fault(file: Any, before: int, error: Any) -> Exception:
     """Return the error about a cell that cannot be encoded, behind so many rows of the stream."""
     where = file.where(before + error.row)
     return StreamError(f"{where}, column {error.column!r}: {error.fault}")
+
+
+def _check_classes(file: Any, before: int, y: Any) -> None:
+    """Check that labels which are numbers are whole; `before` rows came before them."""
+    if y.dtype.kind == "f" and len(parts := np.flatnonzero(np.isfinite(y) & (y != np.round(y)))):
+        row = int(parts[0])
+        raise StreamError(
+            f"{file.where(before + row)}: the label {y[row]:g} is no class, which is text or a "
+            "whole number (--task regression learns numbers)"
+        )
 
 
 def numbers_of(file: Any, rows: Any, encode: Any = None, before: int = 0) -> Any:

@@ -27,6 +27,8 @@ def guess_task(y: np.ndarray) -> tuple[str, str]:
     few = n <= _MOST_CLASSES and (n <= 2 or n * _OFTEN <= len(y))
     if few and np.all(values == np.round(values)):
         return "classification", _classes(values)
+    if n == 1:
+        return "regression", f"always {values[0]:g}"
     return "regression", f"{n:,} different numbers in {len(y):,} rows"
 
 
@@ -42,7 +44,9 @@ def _classes(values: np.ndarray) -> str:
 def check_labels(file: Any, y: np.ndarray, task: str, told: bool) -> None:
     """Check that the first labels are something that can be learned."""
     if len(y) == 0:
-        raise StreamError(f"{file.name}: not one of the first rows has a label")
+        label = file.input.label_name
+        where = "" if label is None else f" in column {label!r} (--label names another)"
+        raise StreamError(f"{file.name}: not one of the first rows has a label{where}")
     if task == "regression" and y.dtype.kind not in "biuf":
         raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
     n = len(np.unique(y)) if task == "classification" else 0

@@ -26,6 +26,13 @@ def _formats() -> list[str]:
     return list(FORMATS)
 
 
+def dataset_names() -> list[str]:
+    """Return the names of all benchmark data sets."""
+    from forks.datasets import names
+
+    return names(None)
+
+
 def starting(words: list[str], incomplete: str) -> list[str]:
     """Return the words that a value which is being typed may become."""
     return [word for word in words if word.lower().startswith(incomplete.lower())]

@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+from forks.cli._understood import counted
+
 _MOST_CLASSES = 10  # beyond, the confusion matrix is not printed
 # Names of figures, how they are printed, and what they are in the table.
 _OF_CLASSES = (
@@ -33,7 +35,7 @@ _OF_NUMBERS = (
 
 def line(figures: dict[str, Any]) -> str:
     """Return rows and errors in one line."""
-    text = f"{figures['rows']:,} rows"
+    text = counted(figures["rows"], "row")
     if "mistakes" in figures:
         text += f", {figures['mistake_rate']:.2%} mistakes"
         return text + f", {figures['recent_mistake_rate']:.2%} recently"

@@ -24,10 +24,15 @@ def show_understood(file: Any, encoder: Any, task: str, why: str, features: int)
         tell(note)
     label = file.input.label_name
     name = "label" if label is None else f"label {label}"
-    typer.echo(f"{name}: {task} ({why}); {features:,} features", err=True)
+    typer.echo(f"{name}: {task} ({why}); {counted(features, 'feature')}", err=True)
     if encoder is not None:
         for line in kinds_lines(encoder.columns_):
             typer.echo(line, err=True)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things: 1 row, 2 rows."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def kinds_lines(columns: Any) -> list[str]:

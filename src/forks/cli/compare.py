@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from forks.cli._app import count_option, file_option, text_option
+from forks.cli._reading import dataset_names, starting
 
 Order = StrEnum("Order", ["SHUFFLED", "FILE"])
 Task = StrEnum("Task", ["CLASSIFICATION", "REGRESSION"])
@@ -23,6 +24,7 @@ class Options:
             metavar="DATA",
             help="Name of a data set or of a generated stream (abrupt, rotation, ...), or a file "
             "of any kind that `forks run` takes.",
+            autocompletion=lambda incomplete: starting(dataset_names(), incomplete),
         ),
     ]
     methods: Annotated[

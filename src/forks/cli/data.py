@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from forks.cli._app import folder_option
+from forks.cli._reading import dataset_names, starting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,14 @@ def list_data(options: ListOptions) -> None:
 class FetchOptions:
     """Options of `forks data fetch`."""
 
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of data sets.")]
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME...",
+            help="Names of data sets.",
+            autocompletion=lambda incomplete: starting(dataset_names(), incomplete),
+        ),
+    ]
     folder: Annotated[Path | None, folder_option("[default: the user's cache folder]")] = None
 
 

@@ -13,6 +13,7 @@ from forks.cli._inputs import interrupts, plain_warnings
 from forks.cli._paths import check_outputs
 from forks.cli._reading import FILE, Opening
 from forks.cli._report import show_json
+from forks.cli._understood import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +50,9 @@ def predict(options: Options) -> None:
     if options.as_json:
         show_json({"rows": rows, "labelled": labelled}, figures)
         return
-    text = f"{rows:,} rows"
+    text = counted(rows, "row")
     if "accuracy" in figures:
-        text += f", {1.0 - figures['accuracy']:.2%} of {labelled:,} labels missed"
+        text += f", {1.0 - figures['accuracy']:.2%} of {counted(labelled, 'label')} missed"
     elif figures.get("root_mean_squared_error") is not None:
         text += f", root mean squared error {figures['root_mean_squared_error']:.4g}"
     typer.echo(text, err=True)

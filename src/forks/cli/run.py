@@ -21,6 +21,7 @@ from forks.cli._paths import check_folder, check_outputs
 from forks.cli._progress import progress
 from forks.cli._reading import FILE, Columns, Following, Opening, given, starting
 from forks.cli._report import line, show_figures, show_json
+from forks.cli._understood import counted
 
 _TASK = "auto: classification if the first labels are text, or at most 20 different whole numbers."
 _OUTPUTS = ("save", "predictions", "metrics", "plot")
@@ -200,7 +201,8 @@ def _report(finished: Any, options: Options) -> None:
     to_stdout = [name for name in _OUTPUTS if str(getattr(options, name)) == "-"]
     unlabelled = figures.get("unlabelled", 0)
     if unlabelled:
-        text += f"; {unlabelled:,} rows without a label were predicted and not learned"
+        were = "was" if unlabelled == 1 else "were"
+        text += f"; {counted(unlabelled, 'row')} without a label {were} predicted and not learned"
     typer.echo(text + "\n", err=bool(to_stdout))
     if not to_stdout:
         show_figures(figures, WINDOW)

@@ -1,6 +1,8 @@
 """Users' rows and weights as compiled code takes them: checked, float64, in C order or CSR."""
 
 import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,8 @@ def is_empty(part: Any) -> bool:
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Check rows for an estimator that has learned some already."""
     if not is_plain(estimator, X):
-        X = validate_data(estimator, X, reset=False, **FORM)
+        with _text_named(X):
+            X = validate_data(estimator, X, reset=False, **FORM)
     return finite_or_missing(estimator, X)
 
 
@@ -57,8 +60,34 @@ def checked_examples(estimator: Any, X: Any, y: Any, numeric: bool, first: bool)
             raise ValueError("Input y contains None: a row without a target cannot be learned")
         several = numeric and np.asarray(y).ndim == 2
         kind = {"y_numeric": numeric, "multi_output": several}
-        X, y = validate_data(estimator, X, y, reset=first, **kind, **FORM)
+        with _text_named(X):
+            X, y = validate_data(estimator, X, y, reset=first, **kind, **FORM)
     return finite_or_missing(estimator, X), y
+
+
+@contextmanager
+def _text_named(X: Any) -> Iterator[None]:
+    """Context in which the error about text in a data frame names the column, and what helps."""
+    try:
+        yield
+    except ValueError as error:
+        name = _text_column(X) if str(error).startswith("could not convert") else None
+        if name is None:
+            raise
+        raise ValueError(
+            f"X has text in column {name!r} ({error}); forks.features.TableEncoder makes numbers "
+            "of such tables, in a pipeline say"
+        ) from None
+
+
+def _text_column(X: Any) -> Any:
+    """Return the name of the first column of a data frame that is not of numbers, or None."""
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (ValueError, TypeError):
+            return name
+    return None
 
 
 def _are_plain(y: Any, n: int, numeric: bool) -> bool:

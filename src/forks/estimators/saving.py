@@ -147,7 +147,10 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     _keys("the header", header, _HEADER)
     name = header["estimator"]
     if not isinstance(name, str) or name not in _ESTIMATORS:
-        raise ValueError(f"there is no estimator {name!r} (forks.keyed.load reads keyed ones)")
+        raise ValueError(
+            f"there is no estimator {name!r} (forks.keyed.load reads keyed ones, "
+            "forks.compat.river.load those of River)"
+        )
     model, parameters = _ESTIMATORS[name](), header["parameters"]
     if isinstance(parameters, dict):
         parameters = {"verbose": False, **parameters}  # files of before do not have it

@@ -4,6 +4,8 @@ And what publishes predictions elsewhere.
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -49,16 +51,29 @@ class Output:
 
     def close(self) -> None:
         if self._file is not None and str(self.path) != STANDARD_OUTPUT:
-            self._file.close()
+            with self._named():
+                self._file.close()
 
     def write(self, text: str) -> None:
         if self._file is not None:
             data = text.encode()
-            self._file.write(data)
+            with self._named():
+                self._file.write(data)
             self.length += len(data)
 
     def flush(self, to_disk: bool) -> None:
         """Hand all lines to the system, or bring them to the disk."""
         if self._file is not None:
             regular = str(self.path) != STANDARD_OUTPUT
-            sync(self._file) if to_disk and regular else self._file.flush()
+            with self._named():
+                sync(self._file) if to_disk and regular else self._file.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Context in which errors of the system name the file, on a disk that is full say."""
+        try:
+            yield
+        except OSError as error:
+            if error.filename is None and str(self.path) != STANDARD_OUTPUT:
+                error.filename = str(self.path)
+            raise

@@ -9,6 +9,8 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _UTF_8 = "utf-8"
+# First bytes of what is no text, and the ending that a name must have to be unpacked.
+_PACKED = {b"\x1f\x8b": (".gz", "gzip"), b"BZh": (".bz2", "bzip2"), b"\xfd7zXZ": (".xz", "xz")}
 FALLBACK = "cp1252"  # of files that are neither UTF-8 nor marked: Windows, and nearly Latin-1
 
 
@@ -43,11 +45,25 @@ class Transcoder:
                 return b""
             raw = self._without_mark(raw)
         if self._decoder is not None:
-            return self._decoder.decode(raw, last).encode()
+            return self._decoded(raw, last)
         return raw if raw.isascii() else self._checked(raw, last)
+
+    def _decoded(self, raw: bytes, last: bool) -> bytes:
+        assert self._decoder is not None
+        try:
+            return self._decoder.decode(raw, last).encode()
+        except UnicodeDecodeError:
+            names = ([] if self.told else [_UTF_8]) + [self.encoding]
+            text = " or ".join(map(str.upper, names))
+            raise UnicodeError(f"what follows is not {text} text") from None
 
     def _without_mark(self, raw: bytes) -> bytes:
         self._begun = True
+        for magic, (ending, name) in _PACKED.items():
+            if raw.startswith(magic):
+                raise UnicodeError(
+                    f"it is compressed by {name}: unpack it, or let its name end in {ending}"
+                )
         if raw.startswith(codecs.BOM_UTF8) and self.encoding == _UTF_8:
             return raw[len(codecs.BOM_UTF8) :]
         for mark, encoding in _BOMS.items():
@@ -69,6 +85,6 @@ class Transcoder:
                 self._faulty = True
                 return good
             self.encoding, self._decoder = FALLBACK, self._decoder_of(FALLBACK)
-            return good + self._decoder.decode(raw[error.start :], last).encode()
+            return good + self._decoded(raw[error.start :], last)
         self._ascii = False
         return raw

@@ -7,7 +7,7 @@ from typing import Any
 
 from forks.streams.columns import ArrayColumn, Column, TextColumn
 from forks.streams.dialects import Dialect, find_dialect
-from forks.streams.files import StreamError, TextFile, existing, open_text
+from forks.streams.files import StreamError, TextFile, check_columns, existing, open_text
 from forks.streams.formats import FORMATS, Format, format_of, named_format
 from forks.streams.formats.csv import Table
 from forks.streams.formats.sniffing import sniff
@@ -29,11 +29,19 @@ def whose_format(
         if name is not None and not (name in FORMATS and FORMATS[name].text):
             return format_of(path, name), path
         text = open_text(path, encoding)
-        return format_of(path, name or known or sniff(text.peek())), text
+        return format_of(path, name or known or _sniffed_text(text)), text
     existing(path)
     by_name = format_of(path, name) if name is not None else named_format(path)
     format = by_name or FORMATS[_sniffed(path, encoding)]
     return format, open_text(path, encoding) if format.text else path
+
+
+def _sniffed_text(source: TextFile) -> str:
+    with source:
+        head = source.peek()
+    if not head:
+        raise StreamError(f"{source.path} is empty")
+    return sniff(head)
 
 
 def _sniffed(path: str, encoding: str | None) -> str:
@@ -82,6 +90,7 @@ def _text_table(
     table = Table(file, found.delimiter, bool(found.header), point=found.point or ".")
     named = [name.strip() if found.header else "" for name in table.names]
     table.names = [name or f"c{i + 1}" for i, name in enumerate(named)]
+    check_columns(file.path, table.names, table.names)
     notes = []
     if found.delimiter != format.delimiter or not found.header or found.point == ",":
         notes.append(found.describe())

@@ -365,9 +365,8 @@ class InputFile:
         """Return a column of numbers with a few words, which are noted; of text if that is None."""
         if words:
             n, these = len(found.faults), ", ".join(map(repr, words))
-            self.notes.append(
-                f"column {name!r} has numbers, but for {these} in {n:,} cells: missing"
-            )
+            cells = "1 cell" if n == 1 else f"{n:,} cells"
+            self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: missing")
         return ColumnInput(name=name, numeric=words is not None, words=words or ())
 
 

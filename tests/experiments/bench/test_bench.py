@@ -215,6 +215,15 @@ def test_a_record_has_numbers_versions_and_the_machine(tmp_path, monkeypatch):
     assert (tmp_path / "report.html").is_file()
 
 
+def test_a_curve_is_named_with_its_unit_if_it_has_one():
+    numbers = [
+        Number("speed", 2.0, "µs", against="n", at=1.0),
+        Number("rate", 3.0, against="n", at=1.0),
+    ]
+    (table,) = tables(numbers)
+    assert [row[0] for row in table.rows] == ["speed, µs", "rate"]
+
+
 def test_a_failing_part_becomes_a_line_and_the_others_go_on(tmp_path, monkeypatch):
     def failing():
         yield Number("before", 1.0)

@@ -114,6 +114,16 @@ def played(encoder, model, table, y, size=1000):
     return wrong / len(y)
 
 
+@pytest.mark.parametrize("name", ["__index_level_0__", "Unnamed: 0"])
+def test_an_index_that_pandas_wrote_is_left_out(name):
+    order = np.random.default_rng(0).permutation(200).astype(float)
+    table = {name: order, "a": order % 7}
+    kinds = {column.name: column.kind for column in TableEncoder().look(table).columns_}
+    assert kinds == {name: "identifier", "a": "number"}
+    for other in ({"a": order}, {name: order // 2}):  # a number, for all that is known
+        assert [column.kind for column in TableEncoder().look(other).columns_] == ["number"]
+
+
 def test_random_identifiers_say_nothing_of_random_labels():
     rng, n = np.random.default_rng(0), 20_000
     table = {

@@ -110,7 +110,7 @@ def _curve_table(axis: str, numbers: Sequence[Number]) -> Table:
         curve = {number.at: number for number in numbers if number.name == name}
         unit = next(iter(curve.values())).unit
         values = [_digits(curve[at].value) if at in curve else "" for at in places]
-        rows.append([f"{name}, {unit}", *values])
+        rows.append([f"{name}, {unit}" if unit else name, *values])
     return Table([f"{axis} =", *map(_digits, places)], rows, blank=" ")
 
 

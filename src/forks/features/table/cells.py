@@ -82,10 +82,15 @@ _PLAIN = {float, int, bool, type(None)}  # types of cells that NumPy reads as we
 
 
 class Memo(Generic[Answer]):
-    """A function of single cells, whose answers are kept: most cells repeat earlier ones."""
+    """A function of single cells, whose answers are kept: most cells repeat earlier ones.
 
-    def __init__(self, function: Callable[[Any], Answer]) -> None:
-        self._function = function
+    `wanted` is what a cell must be, for the error about one that is not.
+    """
+
+    def __init__(
+        self, function: Callable[[Any], Answer], wanted: str = "value of its kind"
+    ) -> None:
+        self._function, self._wanted = function, wanted
         self._known: dict[Hashable, Answer] = {}
 
     def each(self, column: str, cells: Iterable[Any]) -> list[Answer]:
@@ -108,7 +113,7 @@ class Memo(Generic[Answer]):
                 return known
             answer = self._function(cell)
         except (ValueError, TypeError, OverflowError):
-            raise CellError(column, row, f"{_shown(cell)} is no value of its kind") from None
+            raise CellError(column, row, f"{_shown(cell)} is no {self._wanted}") from None
         if not is_missing(cell):  # NaN would be kept many times
             if len(self._known) >= _MEMO:
                 self._known.clear()

@@ -6,8 +6,9 @@ time                  dates and times, or text such as 2013-03-01, 2013/03/01 or
 category              other text
 text                  text of more than 32 values, of three words or more on average
 constant              one value, or none, in 100 rows or more
-identifier            whole numbers that go up by 1 from row to row, in 100 rows or more; or text
-                      that is another in 99 of 100 rows, of 200 or more
+identifier            whole numbers that go up by 1 from row to row, in 100 rows or more, or that
+                      are all different and have the name that pandas gives a nameless index; or
+                      text that is another in 99 of 100 rows, of 200 or more
 ====================  ===========================================================================
 
 A column can be told to be of one of these kinds, or of the kind "dropped". Identifiers are left
@@ -27,6 +28,7 @@ LEFT_OUT = ("identifier", "dropped")
 SURE = 100  # rows from which on it can be said that a column is constant, or numbers its rows
 _MANY, _UNIQUE = 200, 0.99  # texts, and the share of different ones, of an identifier
 _WORDS, _TEXTS = 3.0, 32  # mean number of words of text, and values of a category of words
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")  # names in pandas' files
 _LIKE_A_DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d)")
 
 
@@ -77,6 +79,8 @@ def _of_numbers(name: str, values: Any) -> Column:
         return Column(name, "constant", "no value")
     if len(present) == len(values) and np.all(np.diff(values) == 1.0):
         return Column(name, "identifier", "row numbers")
+    if _INDEX.fullmatch(name) and len(np.unique(present)) == len(values):
+        return Column(name, "identifier", "an index of pandas")
     if len(present) == len(values) and present.min() == present.max():
         return Column(name, "constant", f"always {key_of(present[0])}")
     return _number(name)

@@ -17,6 +17,7 @@ from forks.features.table.cells import Memo, floats_of, is_missing
 DAY, YEAR = 86_400.0, 365.2425 * 86_400.0
 _CIRCLES = {"hour": DAY, "weekday": 7.0 * DAY, "season": YEAR}
 _THURSDAY = 3.0 * DAY  # after Monday: the day of 1970-01-01
+_WANTED = "date or time such as 2013-03-01, 2013/03/01 or 2013-03-01T05:00Z"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -47,7 +48,9 @@ class Time:
     origin: float  # seconds: the first time
     hours: bool  # whether the hour counts: not if all times are at midnight
     last: float  # seconds: of the last row that had a time
-    _memo: Memo[float] = field(default_factory=lambda: Memo(seconds_of), repr=False, compare=False)
+    _memo: Memo[float] = field(
+        default_factory=lambda: Memo(seconds_of, _WANTED), repr=False, compare=False
+    )
 
     @classmethod
     def of_first(cls, name: str, cells: np.ndarray) -> "Time":

@@ -46,7 +46,10 @@ def _columns(path: PathLike, names: Sequence[str] | None, chunk: int) -> Columns
 
 def read_object(text: str | bytes) -> dict[str, Any]:
     """Return the object that a text is, without objects inside, or raise `ValueError`."""
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:  # whose lines are those of this one text
+        raise ValueError(f"not JSON from character {error.pos + 1} on: {error.msg}") from None
     if not isinstance(value, dict):
         raise ValueError("not an object {...}")
     return _flat(value)
