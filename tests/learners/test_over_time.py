@@ -395,8 +395,12 @@ def test_outputs_that_come_later():
     "learner",
     [
         FORKS(kernel=Gaussian(1.5), loss=SquaredHinge(), buffer=40, update_cycle=100),
-        NOGD(kernel=Gaussian(1.5), loss=SquaredHinge(), budget=60, rank=30),
-        Projectron(kernel=Gaussian(1.5), budget=60),
+        # compiled for this test alone
+        pytest.param(
+            NOGD(kernel=Gaussian(1.5), loss=SquaredHinge(), budget=60, rank=30),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(Projectron(kernel=Gaussian(1.5), budget=60), marks=pytest.mark.slow),
     ],
     ids=lambda learner: type(learner).__name__,
 )

@@ -59,7 +59,9 @@ def test_what_is_refused_is_said(served):
     with pytest.raises(ServiceError, match=r"'x' is not a number \(field 'u', row 0\)"):
         Client(url).learn([{"u": "x"}], ["no"])
     command = [sys.executable, "-m", "forks.cli", "client", "learn", "--url", url]
-    told = subprocess.run(command, input='["no row"]\n', capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        command, input='["no row"]\n', capture_output=True, text=True, check=False
+    )
     assert told.returncode == 2
     assert told.stderr == "Error: standard input, line 1: must be a JSON object\n"
 
