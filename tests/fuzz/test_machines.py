@@ -14,7 +14,16 @@ SHORT = settings(
 )
 
 
-@pytest.mark.parametrize("kind", ["default of three", "refreshed", "regressor", "BOGD of three"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "default of three",
+        "refreshed",
+        "sketched regressor",
+        "BOGD of three",
+        pytest.param("regressor", marks=pytest.mark.slow),  # compiled for this test alone
+    ],
+)
 def test_any_calls_in_any_order(kind):
     class One(Machine):
         kinds = (kind,)
@@ -35,7 +44,7 @@ def test_the_machine_notices_a_state_that_is_lost(monkeypatch):
         return restored(cls, learner, n_features, n_outputs, memory, *past)
 
     class One(Machine):
-        kinds = ("regressor",)
+        kinds = ("sketched regressor",)
 
     monkeypatch.setattr(Engine, "restored", classmethod(forgetful))
     quick = settings(SHORT, max_examples=100, phases=[Phase.generate], report_multiple_bugs=False)

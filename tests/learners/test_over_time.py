@@ -64,8 +64,8 @@ def assert_same_state(ours, theirs):
 
 @KINDS
 def test_every_score_is_the_oracles(kind):
-    learner, (X, Y) = learner_for(kind), stream(kind, 3000)
-    weights = made_up_weights(3000) if kind == "two classes" else np.ones(3000)
+    learner, (X, Y) = learner_for(kind), stream(kind, 2000)
+    weights = made_up_weights(2000) if kind == "two classes" else np.ones(2000)
     truth, oracle = oracle_run(learner, X, Y, weights)
     engine = engine_for(learner, X.shape[1], Y.shape[1])
     scores = engine.learn(X, Y, weights)
