@@ -24,8 +24,8 @@ from forks import (
     OnlineKernelClassifier,
     OnlineKernelRegressor,
 )
-from forks.kernels import Gaussian, Linear
-from forks.learners import FORKS, KOGD
+from forks.kernels import Gaussian, Polynomial
+from forks.learners import FORKS, KOGD, RBP
 from forks.losses import Hinge, Logistic, SquaredError
 
 X, Y = labelled()
@@ -115,7 +115,7 @@ def test_labels_of_another_type_but_equal_value():
 
 def test_a_score_of_zero_answers_the_second_class():
     # With a linear kernel the row of zeros has score 0 whatever was learned.
-    model = OnlineKernelClassifier(KOGD(kernel=Linear()))
+    model = OnlineKernelClassifier(RBP(kernel=Polynomial(1, 1.0, 0.0)), random_state=0)
     model.fit(X, np.array(["a", "b"])[Y])
     zero = np.zeros((1, 4))
     assert model.decision_function(zero)[0] == 0.0
