@@ -18,6 +18,9 @@ export FORKS_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# Without bytecode on disk every process of the tests would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo serve-demo serve-picture load test test-nojit test-slow spark lowest fuzz lint format bench endurance docs lock clean
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from forks import kernels, oracles
-from forks.engine import Engine
+from forks.engine import Engine, one_thread
 from forks.engine.random import choose
 from forks.learners import FORKS
 from forks.learners.forks import memory_of
@@ -34,17 +34,18 @@ def oracle_run(learner: FORKS, X, y, seed=0, weights=None):
     sketch = SJLT(sizes.sketch_size, learner.n_blocks, int(random[1]))
     names = {f.name for f in fields(oracles.ForksOptions)} - set(sizes._fields)
     options = {name: getattr(learner, name) for name in names}
-    return oracles.forks(
-        X,
-        y,
-        oracle_kernel(learner.kernel),
-        oracle_loss(learner.loss),
-        oracles.ForksOptions(**sizes._asdict(), **options),
-        sjlt_row=sketch.row,
-        choose_landmarks=lambda n, size: choose(random[:1], n, size),
-        weights=weights,
-        diagnostics=True,
-    )
+    with one_thread():  # thousands of small systems
+        return oracles.forks(
+            X,
+            y,
+            oracle_kernel(learner.kernel),
+            oracle_loss(learner.loss),
+            oracles.ForksOptions(**sizes._asdict(), **options),
+            sjlt_row=sketch.row,
+            choose_landmarks=lambda n, size: choose(random[:1], n, size),
+            weights=weights,
+            diagnostics=True,
+        )
 
 
 def engine_run(learner: FORKS, X, y, seed=0, weights=None):

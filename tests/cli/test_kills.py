@@ -2,13 +2,12 @@
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+
+from killable import finished, forks_process, kill
 
 FILES = ("model.forks", "predictions.csv", "metrics.jsonl", "folder/checkpoint.forks")
 
@@ -36,11 +35,10 @@ def write_table(path, n):
 
 def command(folder, stream, every, learner):
     return [
-        sys.executable, "-m", "forks.cli", "run", str(stream),
-        "--every", str(every), "--chunk", "700", "--resume",
-        "--checkpoint", str(folder / "folder"), "--save", str(folder / "model.forks"),
-        "--predictions", str(folder / "predictions.csv"),
-        "--metrics", str(folder / "metrics.jsonl"), *learner,
+        "run", stream, "--every", every, "--chunk", 700, "--resume",
+        "--checkpoint", folder / "folder", "--save", folder / "model.forks",
+        "--predictions", folder / "predictions.csv", "--metrics", folder / "metrics.jsonl",
+        *learner,
     ]  # fmt: skip
 
 
@@ -52,7 +50,7 @@ def wait_for_learning(process, folder, before):
     """Wait until the process writes; starting up is not what is tested."""
     end = time.monotonic() + 60.0
     checkpoint = folder / "folder" / "checkpoint.forks"
-    while process.poll() is None and time.monotonic() < end:
+    while process.is_alive() and time.monotonic() < end:
         now = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
         if now != before:
             return
@@ -63,11 +61,10 @@ def killed_run(folder, arguments, rng, longest):
     """Start a run and kill it at a random moment; tell whether it was killed."""
     checkpoint = folder / "folder" / "checkpoint.forks"
     before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = forks_process(*arguments)
     wait_for_learning(process, folder, before)
     time.sleep(rng.uniform(0.0, longest))
-    process.send_signal(signal.SIGKILL)
-    return process.wait() == -signal.SIGKILL
+    return kill(process)
 
 
 def play(tmp_path, rows, every, kills, learner, longest, again=0.6, write=write_stream):
@@ -75,7 +72,7 @@ def play(tmp_path, rows, every, kills, learner, longest, again=0.6, write=write_
     write(stream, rows)
     whole = tmp_path / "whole"
     whole.mkdir()
-    subprocess.run(command(whole, stream, every, learner), check=True, capture_output=True)
+    finished(*command(whole, stream, every, learner))
     expected = content(whole)
     rng, killed, folder, number = random.Random(0), 0, None, 0
     while killed < kills:
@@ -86,7 +83,7 @@ def play(tmp_path, rows, every, kills, learner, longest, again=0.6, write=write_
             killed += 1
             if rng.random() < again and killed < kills:  # to be killed again, later on
                 continue
-        subprocess.run(command(folder, stream, every, learner), check=True, capture_output=True)
+        finished(*command(folder, stream, every, learner))
         assert content(folder) == expected
         assert sorted(os.listdir(folder / "folder")) == ["checkpoint.forks"]
         folder = None

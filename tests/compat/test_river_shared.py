@@ -85,7 +85,7 @@ def test_a_call_may_be_cut_anywhere(kind, learn):
     counter(lambda: learn(whole, targets, 60))
     learn(whole, targets)
     expected = state(whole)
-    most = 60 if learn is one_by_one else 20
+    most = 30 if learn is one_by_one else 12
     for k in sorted(random.Random(0).sample(range(1, counter.seen + 1), most)):
         model = make()
         with pytest.raises(KeyboardInterrupt):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import played
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -81,55 +82,11 @@ print("done")
 """
 
 
-METHODS = """
-import json, warnings
-import numpy as np
-from forks.kernels import Gaussian
-from forks.engine import Engine
-from forks.learners.catalogue import CATALOGUE, Setting
-
-warnings.simplefilter("ignore")  # the generator counts modulo 2^64
-rng = np.random.default_rng(0)
-X = rng.normal(size=(90, 3))
-y = np.sign(X[:, :1] + X[:, 1:2] * X[:, 2:])
-scores = {}
-for method in CATALOGUE:
-    engine = Engine(method.make(Setting(Gaussian(1.5), 6, 90)), 3, 1, np.random.default_rng(0))
-    scores[method.name] = engine.learn(X, y)[:, 0].tolist()
-print(json.dumps(scores))
-"""
-
-OVER_TIME = """
-import json, warnings
-import numpy as np
-from forks.engine import Engine
-from forks.learners import Machine, OverTime, over_time, starting
-from forks.losses import SquaredError, SquaredHinge
-
-warnings.simplefilter("ignore")
-over_time.FIRST = starting.FIRST = 40  # starts come soon
-rng = np.random.default_rng(0)
-X = rng.normal(size=(260, 3))
-f = X[:, :1] + X[:, 1:2] * X[:, 2:] * np.where(np.arange(260) < 150, 1.0, -1.0)[:, None]
-scores = {}
-for name, loss, Y in (
-    ("classes", SquaredHinge(), np.where(f > 0.0, 1.0, -1.0)),
-    ("numbers", SquaredError(), f),
-):
-    machine = Machine(loss=loss, buffer=16)
-    learner = OverTime(learner=machine, long=machine, experts=4, window=500)
-    engine = Engine(learner, 3, 1, np.random.default_rng(0))
-    scores[name] = engine.learn(X, Y)[:, 0].tolist()
-    scores[name + ", settled"] = engine.predict(X[:20])[:, 0].tolist()
-    scores[name + ", events"] = [event["round"] for event in learner.events(engine.memory)]
-print(json.dumps(scores))
-"""
-
-
-def run(script, **environment):
+def run(*arguments):
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     result = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | environment,
+        [sys.executable, *arguments],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -140,23 +97,15 @@ def run(script, **environment):
 
 
 def test_without_compilation_everything_agrees_with_the_oracles():
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    out = run(SCRIPT, NUMBA_DISABLE_JIT="1", PYTHONPATH=path)
-    assert out.split() == ["done"]
+    assert run("-c", SCRIPT).split() == ["done"]
 
 
 def test_every_method_is_the_same_without_compilation():
-    plain = json.loads(run(METHODS, NUMBA_DISABLE_JIT="1"))
-    compiled = json.loads(run(METHODS))
-    assert len(plain) > 12
-    for name, scores in compiled.items():
-        assert np.std(scores) > 0.0
-        np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)
-
-
-def test_experts_over_time_are_the_same_without_compilation():
-    plain, compiled = json.loads(run(OVER_TIME, NUMBA_DISABLE_JIT="1")), json.loads(run(OVER_TIME))
-    for name, scores in compiled.items():
-        assert np.std(scores) > 0.0
-        np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)
+    plain_methods, plain_experts = json.loads(run(played.__file__))
+    assert len(plain_methods) > 12
+    compiled = played.experts()
     assert all(len(compiled[f"{kind}, events"]) >= 3 for kind in ("classes", "numbers"))
+    plain = plain_methods | plain_experts
+    for name, scores in (played.methods() | compiled).items():
+        assert np.std(scores) > 0.0
+        np.testing.assert_allclose(plain[name], scores, rtol=1e-7, atol=1e-9, err_msg=name)

@@ -48,7 +48,7 @@ def cut_everywhere(name, most):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_later_call_may_be_cut_anywhere(name):
-    cut_everywhere(name, 100 if name == "group by name" else 25)  # where the rows are replayed
+    cut_everywhere(name, 60 if name == "group by name" else 15)  # where the rows are replayed
 
 
 @pytest.mark.slow

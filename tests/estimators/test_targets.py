@@ -24,8 +24,8 @@ from forks import (
     OnlineKernelClassifier,
     OnlineKernelRegressor,
 )
-from forks.kernels import Gaussian
-from forks.learners import FORKS, KOGD
+from forks.kernels import Gaussian, Polynomial
+from forks.learners import FORKS, KOGD, RBP
 from forks.losses import Hinge, Logistic, SquaredError
 
 X, Y = labelled()
@@ -34,8 +34,9 @@ _, TARGETS = valued()
 WEIGHTS = np.random.default_rng(3).uniform(0.1, 2.0, ROWS)
 
 
-def adaptive(**settings):
-    return OnlineKernelClassifier({"name": "adaptive", **settings})
+def adaptive(effort="balanced", **settings):
+    """Return the default classifier; "fast" is a single machine, and compiled in less time."""
+    return OnlineKernelClassifier({"name": "adaptive", **settings}, effort=effort)
 
 
 # ---- labels ------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def test_labels_of_another_type_but_equal_value():
 
 def test_a_score_of_zero_answers_the_second_class():
     # With a linear kernel the row of zeros has score 0 whatever was learned.
-    model = classifier(kernel="linear", bandwidth="median", scaling=None)
+    model = OnlineKernelClassifier(RBP(kernel=Polynomial(1, 1.0, 0.0)), random_state=0)
     model.fit(X, np.array(["a", "b"])[Y])
     zero = np.zeros((1, 4))
     assert model.decision_function(zero)[0] == 0.0
@@ -134,16 +135,19 @@ NAMES = np.array(["red", "green", "blue"])
 @pytest.mark.parametrize(
     ("loss", "name"),
     [
-        ("logistic", "adaptive"),
-        pytest.param("hinge", "adaptive", marks=pytest.mark.slow),  # half a minute of compilation
+        ("logistic", "fast"),
+        # half a minute of compilation each
+        pytest.param("logistic", "balanced", marks=pytest.mark.slow),
+        pytest.param("hinge", "balanced", marks=pytest.mark.slow),
         ("logistic", "sketched"),
         ("hinge", "sketched"),
     ],
 )
 def test_three_blobs_are_learned(loss, name):
-    model = adaptive(loss=loss, budget=20)
     if name == "sketched":
         model = FORKSClassifier(loss=loss, budget=20, n_landmarks=20, random_state=0)
+    else:
+        model = adaptive(name, loss=loss, budget=20)
     scores = model.prequential(BLOBS, NAMES[BLOB])
     assert scores.shape == (600, 3)
     assert np.ptp(scores[0]) == 0.0  # nothing is known of the first row
@@ -283,7 +287,9 @@ def test_probabilities_of_two_classes():
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, model.predict(FRESH) == 1)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize(
+    "loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.slow)]
+)
 def test_probabilities_of_the_default_learner(loss):
     model = adaptive(loss=loss).fit(X, Y)
     probabilities = model.predict_proba(FRESH)
@@ -294,10 +300,10 @@ def test_probabilities_of_the_default_learner(loss):
     np.testing.assert_array_equal(probabilities[:, 1] >= 0.5, model.predict(FRESH) == 1)
 
 
-@pytest.mark.parametrize("name", ["adaptive", "sketched"])
+@pytest.mark.parametrize("name", ["default", "logistic", "sketched"])
 def test_probabilities_mean_something(name):
     coin = np.random.default_rng(0).random(4000) < 0.8  # whatever the row
-    model = adaptive(loss="logistic")
+    model = adaptive() if name == "default" else adaptive("fast", loss="logistic")
     if name == "sketched":
         model = FORKSClassifier(loss="logistic", n_landmarks=100, random_state=0)
     noise = np.random.default_rng(1).normal(size=(4000, 2))
@@ -306,7 +312,7 @@ def test_probabilities_mean_something(name):
 
 
 def test_probabilities_of_three_classes():
-    model = adaptive(loss="logistic", budget=20).fit(BLOBS, BLOB)
+    model = adaptive("fast", loss="logistic", budget=20).fit(BLOBS, BLOB)
     far = np.vstack([BLOBS, 100.0 + BLOBS[:10], np.zeros((1, 3))])
     probabilities = model.predict_proba(far)
     assert probabilities.shape == (611, 3)
@@ -401,7 +407,7 @@ def test_weights_move_the_decision():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 1000)  # nothing to learn but the weights
     blank = rng.normal(size=(1000, 2))
-    model = adaptive(loss="logistic")
+    model = adaptive("fast", loss="logistic")
     model.fit(blank, y, sample_weight=np.where(y == 1, 5.0, 1.0))
     assert model.predict(blank).mean() > 0.9
 
@@ -439,15 +445,18 @@ def test_a_sine_is_learned():
 
 
 @pytest.mark.parametrize(
-    ("loss", "kernel"),
+    ("loss", "kernel", "effort"),
     [
-        ("squared_error", "rbf"),
-        ("epsilon_insensitive", "laplacian"),
-        pytest.param("huber", "poly", marks=pytest.mark.slow),
+        ("squared_error", "rbf", "balanced"),
+        ("epsilon_insensitive", "rbf", "fast"),
+        pytest.param("epsilon_insensitive", "laplacian", "balanced", marks=pytest.mark.slow),
+        pytest.param("huber", "poly", "balanced", marks=pytest.mark.slow),
     ],
 )
-def test_every_loss_of_regression_learns(loss, kernel):
-    model = OnlineKernelRegressor({"name": "adaptive", "loss": loss, "kernel": kernel})
+def test_every_loss_of_regression_learns(loss, kernel, effort):
+    model = OnlineKernelRegressor(
+        {"name": "adaptive", "loss": loss, "kernel": kernel}, effort=effort
+    )
     x, _ = sine(3000, 0)
     scores = model.prequential(x, np.sin(x[:, 0]))
     assert r2_score(np.sin(x[1000:, 0]), scores[1000:]) > 0.9

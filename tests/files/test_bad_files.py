@@ -259,7 +259,10 @@ def test_class_counts_that_cannot_be():
 @pytest.mark.parametrize("method", CATALOGUE, ids=lambda method: method.name)
 @pytest.mark.parametrize("learned", [30, 130])
 def test_no_integer_leads_compiled_code_astray(method, learned):
-    """Whatever an integer says, the file is refused, or the model works without harm."""
+    """Whatever an integer says, the file is refused, or the model works without harm.
+
+    Half of the values after 30 rows, and the others after 130.
+    """
     learner = method.make(Setting(Gaussian(1.5), 8, 160))
     model = OnlineKernelClassifier(learner, random_state=0).fit(X[:learned], Y[:learned])
     data = as_bytes(model)
@@ -267,7 +270,8 @@ def test_no_integer_leads_compiled_code_astray(method, learned):
     few = np.unique(np.r_[: min(len(ints), 90), len(ints) - 1])
     accepted = 0
     for at in few:
-        for value in (-1, -(2**62), 2**31, 2**62, 2**63 - 1, int(ints[at]) + 1, 10**6):
+        values = (-1, -(2**62), 2**31, 2**62, 2**63 - 1, 10**6)
+        for value in (*values[(at + learned // 100) % 2 :: 2], int(ints[at]) + 1):
 
             def change(_, arrays, at=at, value=value):
                 arrays["engine.0.ints"][at] = value
@@ -280,7 +284,7 @@ def test_no_integer_leads_compiled_code_astray(method, learned):
             scores = again.decision_function(X)
             assert scores.shape == (len(X),)
             again.partial_fit(X[:20], Y[:20])
-    assert accepted < 0.5 * 7 * len(few)
+    assert accepted < 0.5 * 4 * len(few)
 
 
 # ---- what is accepted can be saved and loaded again --------------------------------------------

@@ -248,7 +248,8 @@ def test_nothing_ends_non_finite(method, kind):
 
 
 # Another kernel is another compilation: one method of each kind is enough for every day.
-EVERY_DAY = ("Adaptive", "FORKS", "NOGD", "Projectron++", "FOGD")
+# `test_lasting.py` has one of the adaptive learner.
+EVERY_DAY = ("FORKS", "NOGD", "Projectron++", "FOGD")
 
 
 @pytest.mark.parametrize(

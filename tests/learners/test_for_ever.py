@@ -46,7 +46,13 @@ def signs(y):
 # ---- gradient steps --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", FIRST_ORDER)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=pytest.mark.slow if kind is SkeGD else [])  # compiled for it
+        for kind in FIRST_ORDER
+    ],
+)
 def test_unscaled_rows_are_learned_where_plain_steps_diverge(kind):
     X = 1e3 * np.random.default_rng(0).normal(size=(4_000, 4))
     y = X @ np.array([1.0, -2.0, 0.0, 3.0])

@@ -30,6 +30,7 @@ SMALL = {
 }
 WELL_CONDITIONED = 1e8
 LOSSES = [Hinge(), SquaredHinge(), Logistic(), SquaredError()]
+FORMS = [np.asarray, sparse.csr_array]
 
 
 def published(**changes):
@@ -47,17 +48,17 @@ def made_up_stream(n=500, d=5, seed=0):
     return X, y
 
 
-def assert_agrees(learner, X, y, as_sparse=False, weights=None):
+def assert_agrees(learner, X, y, forms=(np.asarray,), weights=None):
     """Every score to 1e-7, or the mistakes to 0.1 points if the problem is ill conditioned."""
     truth = oracle_run(learner, X, y, weights=weights)
-    rows = sparse.csr_array(X) if as_sparse else X
-    scores, engine = engine_run(learner, rows, y, weights=weights)
-    assert np.isfinite(scores).all()
-    if max(truth.conditions, default=0.0) < WELL_CONDITIONED:
-        np.testing.assert_allclose(scores, truth.scores, rtol=1e-7, atol=1e-9)
-    else:
-        ours, theirs = (np.mean((s >= 0) != (y > 0)) for s in (scores, truth.scores))
-        assert abs(ours - theirs) <= 0.001
+    for form in forms:
+        scores, engine = engine_run(learner, form(X), y, weights=weights)
+        assert np.isfinite(scores).all()
+        if max(truth.conditions, default=0.0) < WELL_CONDITIONED:
+            np.testing.assert_allclose(scores, truth.scores, rtol=1e-7, atol=1e-9)
+        else:
+            ours, theirs = (np.mean((s >= 0) != (y > 0)) for s in (scores, truth.scores))
+            assert abs(ours - theirs) <= 0.001
     return truth, engine
 
 
@@ -95,19 +96,19 @@ def test_every_option_matches_the_oracle(name):
         assert len(truth.update_rounds) >= 3
 
 
-@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("form", FORMS, ids=["dense", "sparse"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_every_loss_matches_the_oracle(loss, as_sparse):
+def test_every_loss_matches_the_oracle(loss, form):
     X, y = made_up_stream()
-    if as_sparse:
+    if form is sparse.csr_array:
         X[np.abs(X) < 0.7] = 0.0
     for learner in (published(loss=loss), released(loss=loss, on_update="carry")):
-        assert_agrees(learner, X, y, as_sparse)
+        assert_agrees(learner, X, y, [form])
 
 
 def test_another_kernel_and_weights_match_the_oracle():
     X, y = made_up_stream()
-    assert_agrees(published(kernel=Laplacian(4.0)), X, y)
+    assert_agrees(published(kernel=Laplacian(4.0), loss=SquaredHinge()), X, y)
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
     assert_agrees(published(), X, y, weights=weights)
 
@@ -118,18 +119,17 @@ def real_stream(name):
     if name == "german":
         order = permutations("german")[0]
     else:
-        order = np.random.default_rng(0).permutation(len(y))[:2000]
+        order = np.random.default_rng(0).permutation(len(y))[:1000]
     return np.ascontiguousarray(X[order]), y[order]
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("on_update", ["reset", "carry"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize(
     ("name", "bandwidth", "budget"), [("german", 8, 50), ("spambase", 64, 50), ("cod-rna", 32, 100)]
 )
-def test_real_data_match_the_oracle(name, bandwidth, budget, loss, on_update, as_sparse):
+def test_real_data_match_the_oracle(name, bandwidth, budget, loss, on_update):
     X, y = real_stream(name)
     kernel, cycle = Gaussian(bandwidth), len(y) // 8
     text = FORKS.as_published(
@@ -151,7 +151,7 @@ def test_real_data_match_the_oracle(name, bandwidth, budget, loss, on_update, as
         on_update=on_update,
     )
     for learner in (text, code):
-        assert_agrees(learner, X, y, as_sparse)
+        assert_agrees(learner, X, y, FORMS)
 
 
 @st.composite

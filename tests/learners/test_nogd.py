@@ -65,7 +65,9 @@ def test_step_sizes_of_both_stages_and_the_cut_match_the_oracle():
     assert 3 < np.count_nonzero(Z.any(axis=0)) < 30
 
 
-@pytest.mark.parametrize("kernel", [Laplacian(4.0), Polynomial(2)])
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(2), pytest.param(Laplacian(4.0), marks=pytest.mark.slow)]
+)
 def test_regression_matches_the_oracle(kernel):
     X, _ = made_up()
     y = np.sin(2.0 * X[:, 0]) + X[:, 1]
@@ -80,7 +82,9 @@ def test_real_data_match_the_oracle(name, bandwidth):
     assert_agrees(NOGD(kernel=Gaussian(bandwidth), budget=50, rank=5), X, y)
 
 
-@pytest.mark.parametrize("loss", [Hinge(), Logistic()])
+@pytest.mark.parametrize(
+    "loss", [Hinge(), pytest.param(Logistic(), marks=pytest.mark.slow)], ids=repr
+)
 def test_several_outputs_share_the_points(loss):
     X, _ = made_up()
     Y = np.random.default_rng(2).choice([-1.0, 1.0], (len(X), 3))

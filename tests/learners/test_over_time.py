@@ -64,8 +64,8 @@ def assert_same_state(ours, theirs):
 
 @KINDS
 def test_every_score_is_the_oracles(kind):
-    learner, (X, Y) = learner_for(kind), stream(kind, 3000)
-    weights = made_up_weights(3000) if kind == "two classes" else np.ones(3000)
+    learner, (X, Y) = learner_for(kind), stream(kind, 2000)
+    weights = made_up_weights(2000) if kind == "two classes" else np.ones(2000)
     truth, oracle = oracle_run(learner, X, Y, weights)
     engine = engine_for(learner, X.shape[1], Y.shape[1])
     scores = engine.learn(X, Y, weights)
@@ -395,8 +395,12 @@ def test_outputs_that_come_later():
     "learner",
     [
         FORKS(kernel=Gaussian(1.5), loss=SquaredHinge(), buffer=40, update_cycle=100),
-        NOGD(kernel=Gaussian(1.5), loss=SquaredHinge(), budget=60, rank=30),
-        Projectron(kernel=Gaussian(1.5), budget=60),
+        # compiled for this test alone
+        pytest.param(
+            NOGD(kernel=Gaussian(1.5), loss=SquaredHinge(), budget=60, rank=30),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(Projectron(kernel=Gaussian(1.5), budget=60), marks=pytest.mark.slow),
     ],
     ids=lambda learner: type(learner).__name__,
 )

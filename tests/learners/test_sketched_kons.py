@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from forks import oracles
 from forks.datasets import load, permutations
 from forks.engine import one_thread
-from forks.kernels import Gaussian, Linear, Polynomial
+from forks.kernels import Gaussian, Polynomial
 from forks.learners import SketchedKONS
 from forks.losses import SquaredError
 from forks_against_oracle import oracle_kernel, oracle_loss
@@ -15,6 +15,8 @@ from oracle_streams import column, draws_of, engine_for, repeating
 
 SKETCH = ("beta", "epsilon", "gamma")
 NEWTON = ("alpha", "curvature", "clip")
+
+LINEAR = Polynomial(1, 1.0, 0.0)  # `Linear` would be compiled for one test alone
 
 state_of = SketchedKONS().view
 
@@ -118,7 +120,7 @@ def test_kons_on_a_linear_kernel_is_the_dense_newton_step():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(150, 5))
     y = np.sign(X @ rng.normal(size=5) + 0.2 * rng.normal(size=150))
-    learner = SketchedKONS(kernel=Linear(), gamma=1.0, alpha=0.5, curvature=0.3, clip=np.inf)
+    learner = SketchedKONS(kernel=LINEAR, gamma=1.0, alpha=0.5, curvature=0.3, clip=np.inf)
     scores = engine_for(learner, 5).learn(X, column(y))[:, 0]
     expected = oracles.dense_ons(X, y, oracles.Hinge(), 0.5, 0.3, 1.0, True)
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-11)

@@ -62,7 +62,13 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name == "logistic" else [])  # compiled for it
+        for name in LEARNERS
+    ],
+)
 def test_every_score_is_that_of_the_oracle(name):
     learner = LEARNERS[name]
     X, f = words()
@@ -107,7 +113,7 @@ def test_kept_rows_end_when_there_is_no_room():
     engine.learn(X, y)
     assert engine.stored_points == np.searchsorted(np.cumsum(np.diff(X.indptr)), 2**16, "right")
     none = engine_for(Wide(landmarks=50), 20_000)
-    dense = rng.normal(size=(5, 20_000))
+    dense = csr_array(rng.normal(size=(5, 20_000)))
     none.learn(dense, y[:5])
     assert none.stored_points == 0
     assert np.isfinite(none.predict(dense)).all()

@@ -4,8 +4,10 @@ import pytest
 from kills import check, free_port, killed
 
 
-@pytest.mark.parametrize("n", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_what_was_acknowledged_is_learned_once(tmp_path, n):
-    known, times = killed(tmp_path / "state", n, free_port())
+@pytest.mark.parametrize(
+    ("n", "seconds"), [(2, 1.0), pytest.param(100, 2.0, marks=pytest.mark.slow)]
+)
+def test_what_was_acknowledged_is_learned_once(tmp_path, n, seconds):
+    known, times = killed(tmp_path / "state", n, free_port(), seconds=seconds)
     assert check(tmp_path / "state", known, tmp_path / "plain") >= len(known.learned) > 10 * n
     assert max(times) < 60.0

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import multiprocessing
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +14,8 @@ from pathlib import Path
 import nats
 import numpy as np
 from confluent_kafka import Consumer, Producer, TopicPartition
+
+from killable import started
 
 
 def made_up_rows(n, seed=0):
@@ -154,3 +158,18 @@ class Kafka:
             found.append((message.key().decode(), message.value()))
         reader.close()
         return found
+
+
+def mock_cluster(topic, n):
+    """Start a Kafka mock cluster in a process of its own, with n messages; return its address."""
+    here, there = multiprocessing.Pipe()
+    process = started(_cluster, there, topic, n)
+    assert here.poll(60.0)
+    return process, here.recv()
+
+
+def _cluster(there, topic, n):
+    cluster = Kafka()
+    cluster.publish(topic, [str(i) for i in range(n)])
+    there.send(cluster.host)
+    signal.pause()

@@ -8,10 +8,10 @@ import time
 
 import pytest
 from brokers import made_up_rows
-from killable import finished, forks_process, kill
 from test_following import followed, learned_at_once, n_labelled
 
 from forks.estimators.saving import read
+from killable import finished, forks_process, kill
 
 FILES = ("model", "predictions", "metrics", "ck/checkpoint.forks")
 

@@ -4,8 +4,9 @@ import csv
 import json
 
 from brokers import made_up_rows
-from killable import finished
 from test_run_streams import call
+
+from killable import finished
 
 FAST = ("--effort", "fast", "--no-progress", "--every", 100)
 

@@ -5,12 +5,12 @@ import time
 from itertools import pairwise
 
 import pytest
-from brokers import Nats
-from killable import kill, mock_cluster
+from brokers import Nats, mock_cluster
 
 from forks.cli import _streams
 from forks.streams import StreamError
 from forks.streams.sources import BrokerError, kafka, make_source
+from killable import kill
 
 
 def opened(url, offsets=None, until_end=True, say=print):

@@ -7,7 +7,6 @@ import sys
 from multiprocessing import forkserver
 from unittest import mock
 
-from brokers import Kafka
 from typer.testing import CliRunner
 
 from forks.cli import main
@@ -16,18 +15,19 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["killable", "warmed"])
 
 
-def _start_server():
-    """Start the process that others are forks of; before Python 3.12 it needs to be told a path."""
+def started(target, *arguments):
+    """Start a process that calls a function of a module of the tests."""
+    # before Python 3.12 the process that others are forks of needs to be told a path
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(sys.path)}):
         forkserver.ensure_running()
+    process = _CONTEXT.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
 
 
 def forks_process(*arguments):
     """Start `forks` with these arguments, in a process of its own."""
-    _start_server()
-    process = _CONTEXT.Process(target=_run, args=([str(one) for one in arguments],), daemon=True)
-    process.start()
-    return process
+    return started(_run, [str(one) for one in arguments])
 
 
 def _run(arguments):
@@ -36,23 +36,6 @@ def _run(arguments):
         os.dup2(nowhere.fileno(), 2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     main(arguments)
-
-
-def mock_cluster(topic, n):
-    """Start a Kafka mock cluster in a process of its own, with n messages; return its address."""
-    _start_server()
-    here, there = _CONTEXT.Pipe()
-    process = _CONTEXT.Process(target=_cluster, args=(there, topic, n), daemon=True)
-    process.start()
-    assert here.poll(60.0)
-    return process, here.recv()
-
-
-def _cluster(there, topic, n):
-    cluster = Kafka()
-    cluster.publish(topic, [str(i) for i in range(n)])
-    there.send(cluster.host)
-    signal.pause()
 
 
 def kill(process):
