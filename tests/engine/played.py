@@ -24,7 +24,8 @@ def methods():
     return scores
 
 
-@mock.patch.object(over_time, "FIRST", 40)  # starts come soon
+@mock.patch.object(over_time, "EARLIEST", 50)  # starts come soon
+@mock.patch.object(over_time, "FIRST", 40)
 @mock.patch.object(starting, "FIRST", 40)
 def experts():
     rng = np.random.default_rng(0)

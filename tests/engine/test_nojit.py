@@ -63,7 +63,7 @@ for learner in (
     Adaptive(loss=SquaredError(), buffer=24),
 ):
     expected, oracle = adaptive_against_oracle.oracle_run(learner, X, y.reshape(-1, 1))
-    assert oracle.fits == [16, 24]
+    assert oracle.fits == [4, 8, 16, 24]
     for rows in (X, csr_array(X)):
         scores, _ = engine_run(learner, rows, y)
         np.testing.assert_allclose(scores, expected[:, 0], rtol=1e-7, atol=1e-7)

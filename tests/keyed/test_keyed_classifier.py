@@ -44,14 +44,14 @@ def test_chunks_do_not_matter():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_it_is_better_than_one_model_and_than_separate_ones(n_classes):
-    keys, X, y = classes_stream(4000, 25, n_classes)
+    keys, X, y = classes_stream(4000, 40, n_classes)
     of, late = np.unique(keys, return_inverse=True)[1], slice(1000, None)
     model = KeyedClassifier()
     ours = model.labels_of(model.prequential(keys, X, y))
     one = OnlineKernelClassifier(effort="fast")
-    together = one.labels_of(one.prequential(np.hstack([X, np.eye(25)[of]]), y))
+    together = one.labels_of(one.prequential(np.hstack([X, np.eye(40)[of]]), y))
     apart = np.empty_like(y)
-    for number in range(25):
+    for number in range(40):
         own, alone = of == number, OnlineKernelClassifier(effort="fast")
         apart[own] = alone.labels_of(alone.prequential(X[own], y[own], classes=np.unique(y)))
     mistakes = [float(np.mean((answers != y)[late])) for answers in (ours, together, apart)]

@@ -37,14 +37,14 @@ def test_answers_are_those_of_the_oracle(rank):
 
 def test_predict_leaves_out_the_last_residual():
     keys, X, y = keyed_stream(620, 7)
-    model = KeyedRegressor().partial_fit(keys[:600], X[:600], y[:600])
-    given = OnlineKernelRegressor(effort="fast").partial_fit(X[:600], y[:600]).predict(X[600:601])
+    model = KeyedRegressor().partial_fit(keys[:609], X[:609], y[:609])
+    given = OnlineKernelRegressor(effort="fast").partial_fit(X[:609], y[:609]).predict(X[609:610])
     oracle = oracles.KeyedOracle(1, False, 15, 0.002)
-    common = OnlineKernelRegressor(effort="fast").prequential(X[:600], y[:600])
-    oracle.play(keys[:600], X[:600], common[:, None], y[:600, None])
-    ahead, settled = oracle.play(keys[600:601], X[600:601], given[:, None], y[600:601, None])
-    np.testing.assert_allclose(model.predict(keys[600:601], X[600:601]), settled[0], rtol=1e-6)
-    np.testing.assert_allclose(model.score_ahead(keys[600:601], X[600:601]), ahead[0], rtol=1e-6)
+    common = OnlineKernelRegressor(effort="fast").prequential(X[:609], y[:609])
+    oracle.play(keys[:609], X[:609], common[:, None], y[:609, None])
+    ahead, settled = oracle.play(keys[609:610], X[609:610], given[:, None], y[609:610, None])
+    np.testing.assert_allclose(model.predict(keys[609:610], X[609:610]), settled[0], rtol=1e-6)
+    np.testing.assert_allclose(model.score_ahead(keys[609:610], X[609:610]), ahead[0], rtol=1e-6)
     assert ahead[0] != settled[0]
 
 
