@@ -155,29 +155,82 @@ _POINTER = "view({flat}, {start}, {shape})" if JIT else _SLICE
 @cache
 def viewer(state_class: type) -> Callable[[Memory], Any]:
     """Make the function that shows flat memory as a state, in Python."""
-    view = _attach(state_class, _SLICE)
-    return lambda memory: view(None, memory.floats, memory.ints)
+    views = []
+    for line, array in enumerate(arrays_of(state_class)):
+        flat = "floats" if array.kind is float else "ints"
+        lengths = [f"ints[{4 * line + 1 + i}]" for i in range(array.ndim)]
+        views.append(_view(_SLICE, flat, f"ints[{4 * line}]", lengths))
+    namespace: dict[str, Any] = {}
+    made = _written_out(state_class, iter(views), namespace)
+    view = _function("attach(floats, ints)", [f"return {made}"], namespace)
+    return lambda memory: view(*memory)
 
 
 def compiled_viewer(state_class: type) -> Callable[..., Any]:
     """Make the body (rule, floats, ints) -> state of `attach`, for compiled code.
 
-    The class may be the first field of the one that was allocated: its arrays come first. The
-    views are made from addresses (`view`): slices and reshapes with their checks and
-    reference counts take seconds to compile.
+    The class may be the first field of the one that was allocated: its arrays come first.
     """
-    return _attach(state_class, _POINTER)
+    if not JIT:
+        view = viewer(state_class)
+        return lambda rule, floats, ints: view(Memory(floats, ints))
+    attached = _attached(state_class)
+    return lambda rule, floats, ints: attached(floats, ints)
 
 
-def _attach(state_class: type, view: str) -> Callable[..., Any]:
-    views = []
-    for line, array in enumerate(arrays_of(state_class)):
-        flat = "floats" if array.kind is float else "ints"
-        lengths = [f"ints[{4 * line + 1 + i}]" for i in range(array.ndim)]
-        views.append(_view(view, flat, f"ints[{4 * line}]", lengths))
-    namespace: dict[str, Any] = {}
-    made = _written_out(state_class, iter(views), namespace)
-    return _function("attach(rule, floats, ints)", [f"return {made}"], namespace)
+def _attached(state_class: type) -> Any:
+    """Make the intrinsic (floats, ints) -> state.
+
+    All views are made at once, from addresses: slices and reshapes, with their checks and
+    reference counts, take seconds to compile, and even a call for each array takes one.
+    """
+    arrays = arrays_of(state_class)
+
+    @intrinsic
+    def attached(typing_context, floats, ints):
+        flat = [floats if array.kind is float else ints for array in arrays]
+        kinds = [
+            types.Array(of.dtype, array.ndim, "C") for of, array in zip(flat, arrays, strict=True)
+        ]
+        made = _type_of(state_class, iter(kinds))
+
+        def code(context, builder, signature, arguments):
+            sources = [
+                cgutils.create_struct_proxy(kind)(context, builder, value)
+                for kind, value in zip((floats, ints), arguments, strict=True)
+            ]
+
+            def entry(place):
+                return builder.load(builder.gep(sources[1].data, [cgutils.intp_t(place)]))
+
+            views = []
+            for line, (array, kind) in enumerate(zip(arrays, kinds, strict=True)):
+                source = sources[0 if array.kind is float else 1]
+                lengths = [entry(4 * line + 1 + i) for i in range(array.ndim)]
+                views.append(_view_at(context, builder, kind, source, entry(4 * line), lengths))
+            return _value_of(context, builder, made, iter(views))
+
+        return made(floats, ints), code
+
+    return attached
+
+
+def _type_of(cls: type, kinds: Iterator[Any]) -> Any:
+    """Return the type that a class has in compiled code, from those of its arrays."""
+    fields = [
+        next(kinds) if part is None else _type_of(part, kinds) for _, part, _ in fields_of(cls)
+    ]
+    return types.BaseTuple.from_types(fields, cls)
+
+
+def _value_of(context: Any, builder: Any, made: Any, views: Iterator[Any]) -> Any:
+    """Return the value of such a type, from its arrays."""
+    fields = [
+        _value_of(context, builder, kind, views) if isinstance(kind, types.BaseTuple)
+        else next(views)
+        for kind in made.types
+    ]  # fmt: skip
+    return context.make_tuple(builder, made, fields)
 
 
 @cache
@@ -245,19 +298,22 @@ def view(typing_context, flat, start, shape):
     def code(context, builder, signature, arguments):
         source = cgutils.create_struct_proxy(flat)(context, builder, arguments[0])
         lengths = cgutils.unpack_tuple(builder, arguments[2])
-        itemsize = cgutils.intp_t(flat.dtype.bitwidth // 8)
-        strides = [itemsize]
-        for length in reversed(lengths[1:]):
-            strides.insert(0, builder.mul(strides[0], length))
-        array = make_array(made)(context, builder)
-        populate_array(
-            array,
-            data=builder.gep(source.data, [arguments[1]]),
-            shape=lengths,
-            strides=strides,
-            itemsize=itemsize,
-            meminfo=None,
-        )
-        return array._getvalue()
+        return _view_at(context, builder, made, source, arguments[1], lengths)
 
     return made(flat, types.int64, shape), code
+
+
+def _view_at(
+    context: Any, builder: Any, made: Any, source: Any, start: Any, lengths: list[Any]
+) -> Any:
+    """Return the array of a type that begins at an element of another one."""
+    itemsize = cgutils.intp_t(made.dtype.bitwidth // 8)
+    strides = [itemsize]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    array = make_array(made)(context, builder)
+    data = builder.gep(source.data, [start])
+    populate_array(
+        array, data=data, shape=lengths, strides=strides, itemsize=itemsize, meminfo=None
+    )
+    return array._getvalue()
