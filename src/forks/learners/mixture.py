@@ -29,7 +29,7 @@ from forks.parts.expansion import finite_or_zero, is_wrong
 from forks.parts.experts import BASE, LAST, NEXT, PAIR, SETTLED, Experts, ExpertsRule
 from forks.parts.history import History, follow_leader
 from forks.parts.persistence import Persistence, PersistenceRule
-from forks.parts.stack import Stack, StackRule, StackWork, learn_stack, stacked
+from forks.parts.stack import NoStack, Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
 
 EXPERT, MANAGE = 1, 2  # events: one of an expert, and a start that is due
@@ -101,7 +101,7 @@ class OverTimeRule(NamedTuple):
     experts: ExpertsRule
     persistence: PersistenceRule
     conformal: ConformalRule
-    stack: StackRule
+    stack: StackRule | NoStack
     page: PageRule
     restart: bool
     repeat: bool

@@ -78,7 +78,7 @@ from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limi
 from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
 from forks.parts.persistence import PersistenceRule
-from forks.parts.stack import begin_stack, stack_limits
+from forks.parts.stack import NoStack, begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
 SMALL, LARGE = Machine(buffer=200), Machine(buffer=500)
@@ -162,7 +162,7 @@ class OverTime(Apart):
             "experts": ExpertsRule(classifies),
             "persistence": PersistenceRule(classifies),
             "conformal": ConformalRule(classifies),
-            "stack": STACK,
+            "stack": NoStack() if classifies else STACK,
             "page": PAGE,
         }
 

@@ -17,7 +17,7 @@ References: Wolpert, "Stacked generalization", 1992; Breiman, "Stacked regressio
 import math
 from typing import Annotated, NamedTuple
 
-from forks.engine import Limit, Matrix, Vector, finite, njit
+from forks.engine import Limit, Matrix, Vector, finite, jit_dispatch
 from forks.parts.blend import (
     Blend,
     BlendRule,
@@ -44,6 +44,12 @@ class StackRule(NamedTuple):
     farthest: float = 16.0  # largest squared error in a likelihood, in units of s^2
     largest: float = 150.0  # and in the mean of squares
     memory: float = 1000.0  # rounds, of that mean
+
+
+class NoStack(NamedTuple):
+    """The rule of a mixture that is not stacked: nothing is compiled for it."""
+
+    stacked: bool = False
 
 
 class Stack(NamedTuple):
@@ -85,12 +91,29 @@ def stack_limits(rule: StackRule, stack: Stack) -> list[Limit]:
     ]
 
 
-@njit
+@jit_dispatch
 def stacked(rule, stack, work, o, p, weights, f):
-    """Return the answer of output o for the answer f of the mixture; experts say p.
+    """Return the answer of output o for the answer f of the mixture; experts say p."""
 
-    The mean of the first two experts adds nothing beside them, and is left out.
-    """
+
+@jit_dispatch
+def learn_stack(rule, stack, work, o, y, weight):
+    """Learn from the target of output o, after `stacked`; the row counts `weight`, at most 1."""
+
+
+@stacked.register(NoStack)
+def _plain(rule, stack, work, o, p, weights, f):
+    return f
+
+
+@learn_stack.register(NoStack)
+def _learn_nothing(rule, stack, work, o, y, weight):
+    pass
+
+
+@stacked.register(StackRule)
+def _stacked(rule, stack, work, o, p, weights, f):
+    # The mean of the first two experts adds nothing beside them, and is left out.
     n, v = weights.shape[0], work.v[o]
     work.plain[o] = f
     size = math.sqrt(stack.errors[o, MEAN_SQUARE])
@@ -106,9 +129,8 @@ def stacked(rule, stack, work, o, p, weights, f):
     return answer if finite(answer) else f
 
 
-@njit
-def learn_stack(rule, stack, work, o, y, weight):
-    """Learn from the target of output o, after `stacked`; the row counts `weight`, at most 1."""
+@learn_stack.register(StackRule)
+def _learn_stack(rule, stack, work, o, y, weight):
     trust, errors, v = stack.trust[o], stack.errors[o], work.v[o]
     mean, error = errors[MEAN_SQUARE], y - work.plain[o]
     if not finite(error * error):
