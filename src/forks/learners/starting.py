@@ -71,7 +71,7 @@ MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a ma
 CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
 FIRST, LONGEST, WORTH = 250, 8000, 0.05
-EARLIEST = 300  # rounds before the first start, between two fits of the champion
+EARLIEST = 300  # rounds before an extra start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
 STACK = StackRule()
@@ -159,12 +159,14 @@ class Starting(Learner):
             self._start(view, self._loser(view), how, CHALLENGE)
             counts[COUNT.challenge] = 3 * rounds
         else:
-            self._adapt_period(view, rounds)
+            is_extra = counts[COUNT.starts] == 0 and rounds < 3 * FIRST
+            if rounds > 3 * FIRST:
+                self._adapt_period(view, rounds)
             kind = KINDS[int(counts[COUNT.starts]) % len(KINDS)]
             if self._rule.experts.classifies:
                 kind = kind._replace(shape=GIVEN)
             self._start(view, self._place(view, LONG), kind, START)
-            counts[COUNT.due] = rounds + counts[COUNT.period]
+            counts[COUNT.due] = 3 * FIRST if is_extra else rounds + counts[COUNT.period]
 
     def _loser(self, view: OverTimeState) -> int:
         """Return which long expert makes room: the younger, unless it is clearly the better.

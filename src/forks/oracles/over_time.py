@@ -268,13 +268,15 @@ class OverTimeOracle:
             self.start(place, "challenge", window, 0.0, searched=1000, landmarks=100, **choices)
             self.challenge = 3 * rounds
         else:
-            self.adapt_period(rounds)
+            is_extra = not self.events and rounds < 750
+            if rounds > 750:
+                self.adapt_period(rounds)
             rows, forgetting, width, prior = KINDS[len(self.events) % 4]
             far = width > 1.0 and not self.classifies
             prior = 128.0 * prior  # in rounds
             place = self.place()
             self.start(place, "start", rows, forgetting, width=width, alpha_rounds=prior, far=far)
-            self.due = rounds + self.period
+            self.due = 750 if is_extra else rounds + self.period
 
     def loser(self) -> int:
         """Which long expert makes room: the younger, unless it is a thousand times as likely."""
