@@ -184,6 +184,7 @@ def test_every_file_of_a_part_is_listed():
     [
         ("bench", "forks bench"),
         ("capacity", "forks bench --only capacity"),
+        ("drift", "forks bench --only drift"),
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
