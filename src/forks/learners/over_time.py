@@ -25,8 +25,8 @@ only then has a say. One that has next to no weight after its first 1,000 rounds
 **New starts cost time, and are rarer where they are in vain.** The first ones are due after
 300, 750 and 1,250 rounds. If nothing that was started of late has earned a weight above `WORTH`,
 the time to the next is doubled, up to `LONGEST` rounds; otherwise it is halved, down to 250; an
-alarm sets it to 250. `starting` has these rules, `mixture` the compiled round, and `apart` what becomes of it
-in forks.
+alarm sets it to 250. `starting` has these rules, `mixture` the compiled round, and `apart` what
+becomes of it in forks.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
 `score` answers what of rows whose labels will not come, by the weights that forget slowly, of the
