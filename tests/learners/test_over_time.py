@@ -288,7 +288,10 @@ def forged():
         "a weight above one": changes(lambda v: v.experts.weights[0, :1], 2.0),
         "no weight at all": changes(lambda v: v.experts.weights[0], 0.0),
         "a slope of a line": changes(lambda v: v.experts.calibration.lines[0, :1], -1.0),
-        "a curvature of a line": changes(lambda v: v.calibration.lines[1, 2:3], 0.0),
+        "a curvature of a line": changes(lambda v: v.calibration.lines[0, 2:3], 0.0),
+        "a trust": changes(lambda v: v.horizon.trust, 0.0),
+        "a weight that was kept": changes(lambda v: v.horizon.weights[:1], -1.0),
+        "a period": changes(lambda v: v.horizon.period[:1], -1),
         "a size of residuals": changes(lambda v: v.conformal.sizes[:1], -1.0),
         "a rate of repeats": changes(lambda v: v.persistence.levels, 1.5),
         "a leader": changes(lambda v: v.history.written[1:], 6),
@@ -526,3 +529,37 @@ def test_the_memory_is_bounded():
     engine.learn(X, Y)
     assert engine.state_bytes == size
     assert engine.stored_points <= 2 * 40 + 4 * 24
+
+
+# ---- rows without labels ---------------------------------------------------------------------
+
+
+def days(n_days, regression, seed):
+    """Rows of days, each of which has an effect of its own that no feature tells."""
+    rng = np.random.default_rng(seed)
+    day = np.repeat(np.arange(n_days), 200)
+    effect, noise = rng.normal(size=n_days)[day], 0.3 * rng.normal(size=len(day))
+    X = np.column_stack([day // 30, day % 30, *rng.normal(size=(2, len(day)))])
+    y = (X[:, 2] + effect + noise)[:, None]
+    return X, y if regression else np.where(y > 1.0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_experts_that_followed_the_last_days_do_not_answer_for_the_next_ones(regression):
+    loss = SquaredError() if regression else SMALL.loss
+    machine = replace(SMALL, loss=loss, buffer=200)
+    learner = OverTime(learner=machine, long=machine)
+    X, Y = days(80, regression, seed=2)
+    n = 200 * 60
+    engine, alone = engine_for(learner, 4), engine_for(machine, 4)
+    scores = engine.learn(X[:n], Y[:n])
+    alone.learn(X[:n], Y[:n])
+    far, of_one = (each.predict(X[n:]) for each in (engine, alone))
+    if regression:
+        error = [np.sqrt(np.mean((f - Y[n:]) ** 2)) for f in (far, of_one, Y[:n].mean())]
+        before = np.sqrt(np.mean((scores - Y[:n]) ** 2))
+    else:
+        error = [np.mean((f > 0.0) != (Y[n:] > 0.0)) for f in (far, of_one, np.full(1, -1.0))]
+        before = np.mean((scores > 0.0) != (Y[:n] > 0.0))
+    assert error[0] < 1.05 * min(error[1:])
+    assert before < 0.75 * error[0]  # what follows is better for the next row

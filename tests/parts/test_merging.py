@@ -30,7 +30,8 @@ def solved(Phi, y):
 def newton_of(Phi, y):
     """Return the state of a learner that has learned rows of whitened features."""
     w, A = solved(Phi, y)
-    state = Newton(np.zeros((1, ROOM)), PackedInverse(np.zeros(packed_size(ROOM)), np.zeros(ROOM)))
+    inverse = PackedInverse(np.zeros(packed_size(ROOM)), np.zeros(ROOM))
+    state = Newton(np.zeros((1, ROOM)), np.zeros((1, ROOM)), inverse)
     set_solution(state, w[:, None], np.linalg.cholesky(A), L)
     return state
 

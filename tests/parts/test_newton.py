@@ -13,12 +13,18 @@ from forks.parts.newton import (
     forget,
     insert_weights,
     insert_zeros,
+    keep_weights,
     lower_prior,
     newton_step,
     set_solution,
 )
 
 ROOM = 32
+
+
+@entry
+def _keep(newton):
+    keep_weights(newton)
 
 
 @entry
@@ -43,7 +49,7 @@ def play(newton, Psi, G, h, weights=None):
 
 def new(n_outputs=1, room=ROOM):
     inverse = PackedInverse(np.zeros(packed_size(room)), np.zeros(room))
-    return Newton(np.zeros((n_outputs, room)), inverse)
+    return Newton(np.zeros((n_outputs, room)), np.zeros((n_outputs, room)), inverse)
 
 
 def dense(newton, width):
@@ -255,3 +261,17 @@ def test_forgetting_multiplies_P_up_to_a_bound():
     np.testing.assert_allclose(state.P.d[:4], [grown, 2e4 * grown, 3e6, 5.0], rtol=1e-12)
     _forget_often.over()(state, 3, 0.01, 2_000)
     np.testing.assert_array_equal(state.P.d[:4], [1e5, 1e5, 3e6, 5.0])
+
+
+def test_weights_that_were_kept_stay_until_they_are_kept_again():
+    newton, Psi = new(), rows(20, 5)
+    set_solution(newton, np.ones((5, 1)), np.eye(5), np.eye(2))
+    np.testing.assert_array_equal(newton.earlier, newton.theta)
+    play(newton, Psi[:10], np.ones((10, 1)), np.ones(10))
+    np.testing.assert_array_equal(newton.earlier[0, :5], np.ones(5))
+    assert np.abs(newton.theta[0, :5] - 1.0).min() > 0.0
+    _keep.over()(newton)
+    before = newton.theta.copy()
+    play(newton, Psi[10:], np.ones((10, 1)), np.ones(10))
+    np.testing.assert_array_equal(newton.earlier, before)
+    assert not np.array_equal(newton.theta, before)

@@ -36,7 +36,8 @@ def _play(rule, persistence, ring, delay, Y, answers, last, base, corrections):
 def play(classifies, Y, answers, delay=0):
     """Return the last label's answers, the base rates, the corrections, and what is kept."""
     n = Y.shape[1]
-    persistence = Persistence(np.zeros((SIZE, n)), np.zeros((n, 2)), np.zeros(n), np.zeros(1))
+    zeros = map(np.zeros, ((SIZE, n), (n, 2), n, n, 1))
+    persistence = Persistence(*zeros)
     ring = Ring(np.zeros((SIZE, 1)), np.zeros((SIZE, n)), np.zeros(SIZE))
     out = [np.empty_like(Y) for _ in range(3)]
     _play.over()(PersistenceRule(classifies), persistence, ring, delay, Y, answers, *out)
@@ -63,6 +64,8 @@ def labels(n, n_outputs, stays, seed=0):
 def test_every_row_is_the_oracles(n_outputs, classifies, delay):
     rng = np.random.default_rng(1)
     Y = labels(700, n_outputs, 0.8) if classifies else rng.normal(size=(700, n_outputs)).cumsum(0)
+    if not classifies:
+        Y[90::60] *= 1e4
     answers = Y + rng.normal(size=Y.shape).cumsum(axis=0)
     last, base, corrections, _ = play(classifies, Y, answers, delay)
     oracle = oracles.LastLabels(n_outputs, classifies)
@@ -120,6 +123,21 @@ def test_huge_residuals_leave_no_nonsense():
         assert np.isfinite(array).all()
 
 
+def test_absurd_targets_hardly_move_the_mean():
+    Y = np.random.default_rng(0).normal(size=(2000, 1))
+    Y[99::100] = 1e6
+    base = play(False, Y, np.zeros_like(Y))[1]
+    assert base[150, 0] > 1e3  # one of the first hundred, of which nothing is known
+    Y[99] = 0.0
+    base = play(False, Y, np.zeros_like(Y))[1]
+    assert np.abs(base[150:]).max() < 1.0
+
+
+def test_targets_that_are_mostly_zero_have_their_mean():
+    Y = (np.random.default_rng(0).random((5000, 1)) < 0.02).astype(float)
+    assert play(False, Y, np.zeros_like(Y))[1][-1, 0] == pytest.approx(Y.mean(), rel=0.02)
+
+
 def test_the_rate_has_limits():
-    (limit,) = persistence_limits(play(True, labels(10, 1, 0.5), np.zeros((10, 1)))[-1])
+    limit, _ = persistence_limits(play(True, labels(10, 1, 0.5), np.zeros((10, 1)))[-1])
     assert (limit.low, limit.high) == (0.0, 1.0)

@@ -18,7 +18,8 @@ from forks.engine.inlined import BODY
 def jit_dispatch(declaration: Callable[..., Any]) -> Any:
     """Make a verb whose body is chosen by the type of its first argument, at compile time.
 
-    `verb.register(Type)` decorates the body for one NamedTuple class. numba tells NamedTuple
+    `verb.register(Type)` decorates the body for one NamedTuple class, `verb.register(object)` that
+    for all classes that have none of their own. numba tells NamedTuple
     classes apart by their name and fields only, so two classes of one name would silently share
     compiled code: the second registration of a name is refused.
     """
@@ -27,7 +28,7 @@ def jit_dispatch(declaration: Callable[..., Any]) -> Any:
 
     def body_of(head: type) -> Callable[..., Any] | None:
         known, body = bodies.get(head.__name__, (None, None))
-        return body if known is head else None
+        return body if known is head else bodies.get("object", (None, None))[1]
 
     def verb(head: Any, *rest: Any) -> Any:  # called from Python, or with compilation disabled
         body = body_of(type(head))

@@ -67,6 +67,8 @@ class Labels(NamedTuple):
 
     def _first_rows_of_others(self, y: Any) -> list[int]:
         check_labels(y)
+        if self._codes_of_two(y) is not None:
+            return []
         values, rows = np.unique(y, return_index=True)
         others = sorted(rows[~np.isin(values, self.classes)].tolist())
         for row in others:
@@ -103,12 +105,26 @@ class Labels(NamedTuple):
     def codes_of(self, y: Any) -> np.ndarray:
         """Check labels and return their codes."""
         check_labels(y)
+        of_two = self._codes_of_two(y)
+        if of_two is not None:
+            return of_two
         codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         known = self.classes[codes] == y
         if not np.all(known):
             row = int(np.flatnonzero(~known)[0])
             raise UnknownLabelError(row, y[row], self.classes)
         return codes
+
+    def _codes_of_two(self, y: Any) -> np.ndarray | None:
+        """Return the codes of labels that are of two classes; None if there are others.
+
+        To sort labels or to search for them takes several times as long as to compare them.
+        """
+        kind = self.classes.dtype.kind
+        if len(self.classes) != 2 or kind == "O" or y.dtype.kind != kind:
+            return None
+        second = y == self.classes[1]
+        return second.astype(np.intp) if np.all(second | (y == self.classes[0])) else None
 
     def targets_of(self, y: Any) -> Matrix:
         """Check labels and return the targets they stand for: one column per output."""

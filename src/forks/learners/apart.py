@@ -21,7 +21,8 @@ from forks.learners.mixture import COUNT, EMPTY, LIVE, LONG, OverTimeState
 from forks.learners.starting import Starting
 from forks.parts import merging
 from forks.parts import watch as watching
-from forks.parts.experts import COUNTED, HEAVIEST, PAIR
+from forks.parts.experts import COUNTED, HEAVIEST, PAIR, SETTLED
+from forks.parts.horizon import begin_period
 from forks.parts.merging import CannotForkError, Shares
 from forks.parts.watch import RATE
 
@@ -53,6 +54,8 @@ class Apart(Starting):
         weights = view.experts.weights
         weights[:, : self.experts][:, places.status == EMPTY] = 0.0
         weights /= weights.sum(axis=1, keepdims=True)
+        rounds = int(view.counts[COUNT.rounds])
+        begin_period(self._rule.horizon, view.horizon, weights[SETTLED], rounds)
         view.counts[COUNT.due] = view.counts[COUNT.challenge] = MANY
         places.born[:] = MANY  # none has had its chance, so that none is dismissed
         return memory
@@ -78,6 +81,8 @@ class Apart(Starting):
         shares = merging.shares_of(COUNT.rounds, first, others)
         view.counts[COUNT.rounds] = shares.rounds
         _pool(view, first, others, shares)
+        weights = view.experts.weights[SETTLED]
+        begin_period(self._rule.horizon, view.horizon, weights, shares.rounds)
         watching.reset(view.watch, shares.rounds)
         return memory
 
@@ -125,9 +130,12 @@ _MEANS = (
     "experts.levels",
     "experts.answers",
     "calibration.lines",
+    "horizon.trust",
+    "horizon.calibration.lines",
     "conformal.quantiles",
     "conformal.sizes",
     "persistence.sums",
+    "persistence.spread",
     "persistence.levels",
     "stack.blend.weights",
     "stack.blend.covariance",

@@ -196,8 +196,9 @@ class Machine(Learner):
         return larger
 
     def _begin_output(self, view: Any, o: int, bias: int) -> None:
-        view.newton.theta[o] = 0.0
-        view.newton.theta[o, bias] = -1.0
+        for weights in (view.newton.theta[o], view.newton.earlier[o]):
+            weights[:] = 0.0
+            weights[bias] = -1.0
 
     def _insert_features(self, new: Any, old: Any, bias: int, added: int) -> None:
         """Insert features of psi, which have no weight yet, before the bias."""

@@ -10,6 +10,7 @@ from forks.parts import gate as gates
 from forks.parts import landmarks, newton, ring, targets
 from forks.parts.expansion import finite_or_zero
 from forks.parts.gate import Gate, GateRule
+from forks.parts.horizon import keep, write_earlier
 from forks.parts.landmarks import WIDTH, LandmarkMap, whole_blocks
 from forks.parts.prior import PriorRule, is_to_be_lowered, most_alpha
 from forks.parts.targets import Targets
@@ -88,6 +89,19 @@ def _step(rule, state, work, x, y, weight, out):
         due = t + 1 >= counts[COUNT.due] and not _goes_on(rule, state, t + 1)
         if due or counts[COUNT.refused] == rule.most_refused:
             counts[COUNT.event] = FIT
+
+
+@keep.register(MachineRule)
+def _keep(rule, state):
+    newton.keep_weights(state.newton)
+
+
+@write_earlier.register(MachineRule)
+def _write_earlier(rule, state, work, out):
+    W = state.map.sizes[WIDTH] + 1
+    for o in range(out.shape[0]):
+        f = finite_or_zero(dot(state.newton.earlier[o], work.psi, W))
+        out[o] = f if rule.classifies else finite_or_zero(targets.restored(state.targets, f))
 
 
 @njit

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from forks.engine import (
     EVENT,
     MENDS,
+    RESUME,
     Counter,
     Matrix,
     Vector,
@@ -28,6 +29,18 @@ from forks.parts.conformal import Conformal, ConformalRule, observe_class, obser
 from forks.parts.expansion import finite_or_zero, is_wrong
 from forks.parts.experts import BASE, LAST, NEXT, PAIR, SETTLED, Experts, ExpertsRule
 from forks.parts.history import History, follow_leader
+from forks.parts.horizon import (
+    Horizon,
+    HorizonRule,
+    HorizonWork,
+    begins,
+    keep,
+    learn_far,
+    leave_horizon,
+    mix_far,
+    next_period,
+    write_earlier,
+)
 from forks.parts.persistence import Persistence, PersistenceRule
 from forks.parts.stack import NoStack, Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
@@ -82,7 +95,8 @@ class OverTimeState(NamedTuple):
     counts: Annotated[Counter, len(OverTimeCount._fields)]
     places: Places
     experts: Annotated[Experts, "experts = experts + 3"]
-    calibration: Annotated[Calibration, "scorers = 2"]  # of the mixtures for both questions
+    horizon: Annotated[Horizon, "experts = experts + 3"]
+    calibration: Annotated[Calibration, "scorers = 1"]  # of the mixture for the next row
     conformal: Annotated[Conformal, "kinds = 2"]  # for both questions
     stack: Annotated[Stack, "experts = experts + 3"]  # for the next row, in regression
     persistence: Annotated[Persistence, "size = window"]
@@ -101,8 +115,10 @@ class OverTimeRule(NamedTuple):
     experts: ExpertsRule
     persistence: PersistenceRule
     conformal: ConformalRule
+    conformal_far: ConformalRule  # whose quantiles do not follow the last rows
     stack: StackRule | NoStack
     page: PageRule
+    horizon: HorizonRule
     restart: bool
     repeat: bool
     pace: int = 8
@@ -116,7 +132,9 @@ class OverTimeWork(NamedTuple):
     """Scratch."""
 
     answers: Annotated[Matrix, "experts + 3", "outputs"]
-    p: Annotated[Matrix, "experts + 3", "outputs"]
+    p: Annotated[Matrix, "experts + 3", "outputs"]  # what answers stand for
+    earlier: Annotated[Matrix, "experts + 3", "outputs"]  # and those of what was kept
+    far: HorizonWork
     mixed: Annotated[Vector, "outputs"]  # what the mixture says
     f: Annotated[Vector, "outputs"]  # that as scores to be calibrated
     q: Annotated[Vector, "outputs"]  # calibrated
@@ -141,21 +159,25 @@ def _score(rule, state, work, x, out):
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[LAST])
     lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    _answer(rule, state, work, question, known, out)
+    _answer(rule, state, work, weights, work.p, question, known, out)
 
 
 @njit
-def _answer(rule, state, work, question, known, out):
+def _answer(rule, state, work, weights, p, question, known, out):
     """Write an answer: 2 p - 1 with calibrated probabilities, or a number.
 
     A number for the next row leans on the residual of row `known`, and is stacked.
     """
-    weights = state.experts.weights[question]
-    weighing.mix(rule.experts, weights, work.p, work.mixed)
-    if rule.experts.classifies:
-        write_log_odds(work.mixed, work.f)
-        line = state.calibration.lines[question]
-        write_calibrated(rule.experts.calibration, line, work.f, work.q)
+    if question == SETTLED:
+        mix_far(rule.horizon, state.horizon, weights, p, LONG, work.far, work.mixed)
+        for o in range(out.shape[0]):
+            work.q[o] = work.mixed[o]
+    else:
+        weighing.mix(rule.experts, weights, p, work.mixed)
+        if rule.experts.classifies:
+            write_log_odds(work.mixed, work.f)
+            line = state.calibration.lines[0]
+            write_calibrated(rule.experts.calibration, line, work.f, work.q)
     for o in range(out.shape[0]):
         if rule.experts.classifies:
             out[o] = 2.0 * work.q[o] - 1.0
@@ -163,7 +185,7 @@ def _answer(rule, state, work, question, known, out):
         f = work.mixed[o]
         if question == NEXT:
             more = lasting.correction(state.persistence, known, o) if rule.repeat else 0.0
-            f = stacked(rule.stack, state.stack, work.stack, o, work.p, weights, f + more)
+            f = stacked(rule.stack, state.stack, work.stack, o, p, weights, f + more)
         out[o] = finite_or_zero(f)
 
 
@@ -171,10 +193,10 @@ def _answer(rule, state, work, question, known, out):
 def _step(rule, state, work, x, y, weight, out):
     counts, places = state.counts, state.places
     counts[EVENT] = 0
-    n = places.status.shape[0]
+    n, keeps = places.status.shape[0], begins(state.horizon, counts[COUNT.rounds])
     for e in range(counts[COUNT.stage], n):
         counts[COUNT.stage] = e
-        answers = state.experts.answers[e]
+        answers = state.experts.answers[e], state.horizon.earlier[e], keeps
         if places.status[e] == LIVE and not _play(
             rule.learner, counts, places, state.memories, work.expert, e, x, y, weight, answers
         ):
@@ -198,11 +220,15 @@ def _step(rule, state, work, x, y, weight, out):
 
 
 @njit
-def _play(rule, counts, places, memories, scratch, e, x, y, weight, out):
-    """Let expert e play a round; return False if it has raised an event."""
+def _play(rule, counts, places, memories, scratch, e, x, y, weight, answers):
+    """Let expert e play a round; return False if it has raised an event.
+
+    `answers` are to be those of now, and those of what was kept (`parts.horizon`); whether its
+    weights are to be kept comes after them.
+    """
     floats = memories.floats[places.floats[e] : places.floats[e + 1]]
     ints = memories.ints[places.ints[e] : places.ints[e + 1]]
-    event, mends = _play_expert(rule, floats, ints, scratch, x, y, weight, out)
+    event, mends = _play_expert(rule, floats, ints, scratch, x, y, weight, *answers)
     if mends != places.mends[e]:
         counts[MENDS] += mends - places.mends[e]
         places.mends[e] = mends
@@ -213,32 +239,47 @@ def _play(rule, counts, places, memories, scratch, e, x, y, weight, out):
 
 
 @apart
-def _play_expert(rule, floats, ints, scratch, x, y, weight, out):
+def _play_expert(rule, floats, ints, scratch, x, y, weight, out, earlier, keeps):
     """Play a round of one expert; return its event and its mends."""
     expert = attach(rule, floats, ints)
-    step(rule, expert, workspace(rule, expert, scratch), x, y, weight, out)
+    work = workspace(rule, expert, scratch)
+    goes_on = expert.counts[EVENT] == RESUME
+    if keeps and not goes_on:
+        keep(rule, expert)
+    step(rule, expert, work, x, y, weight, out)
+    if not goes_on:
+        for o in range(out.shape[0]):
+            earlier[o] = out[o]
+        write_earlier(rule, expert, work, earlier)
     return expert.counts[EVENT], expert.counts[MENDS]
 
 
 @njit
 def _mix_and_weigh(rule, state, work, x, y, weight, out):
     """Answer for the next row, then learn which expert to believe."""
-    counts, experts = state.counts, state.experts
+    counts, experts, horizon = state.counts, state.experts, state.horizon
     t = counts[COUNT.rounds]
     known = t - 1 - counts[COUNT.delay]
     answers = experts.answers
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, answers[LAST])
     lasting.write_base(rule.persistence, state.persistence, answers[BASE])
-    weighing.write_predictions(rule.experts, experts, answers, work.p)
+    for o in range(out.shape[0]):
+        horizon.earlier[BASE, o] = answers[BASE, o]
     for question in range(1, -1, -1):  # that of the next row last, whose answer is given
-        _answer(rule, state, work, question, known, out)
+        weights, said, p = experts.weights[NEXT], answers, work.p
+        if question == SETTLED:
+            weights, said, p = horizon.weights, horizon.earlier, work.earlier
+        weighing.write_predictions(rule.experts, experts, said, p)
+        _answer(rule, state, work, weights, p, question, known, out)
         if weight != 0.0:
             counts_as = weight / max(weight, experts.levels[weighing.HEAVIEST])
-            line = state.calibration.lines[question]
-            _judge(rule, line, state.conformal, work, question, y, counts_as, out)
+            _judge(rule, state.conformal, work, question, y, out)
     if weight != 0.0:
         error = 0.0
-        if not rule.experts.classifies:
+        if rule.experts.classifies:
+            line = state.calibration.lines[0]
+            calibrate(rule.experts.calibration, line, work.f, work.q, y, counts_as)
+        else:
             for o in range(out.shape[0]):
                 error += (work.mixed[o] - y[o]) ** 2
                 learn_stack(rule.stack, state.stack, work.stack, o, y[o], counts_as)
@@ -246,45 +287,57 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
             usual = experts.levels[weighing.VARIANCE]
             wrong = error > usual if not rule.experts.classifies else is_wrong(out, y)
             watching.observe(rule.page, state.watch, t, t + 1 - counts[COUNT.begun], wrong)
+        far = work.far
+        for g in range(3):
+            far.likelihoods[g] = weighing.likelihood_of(rule.experts, experts, far.answers, g, y)
+        learn_far(rule.horizon, horizon, far, t, y, counts_as)
         weighing.weigh(rule.experts, experts, work.p, y, weight, error)
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
         counts[COUNT.rounds] = t + 1
+        next_period(rule.horizon, horizon, experts.weights[SETTLED], t + 1)
         if t % rule.look == 0:
-            _dismiss(rule.chance, rule.useless, state.places, experts, t)
+            _dismiss(rule, state.places, experts, horizon, t)
             follow_leader(state.history, t + 1, experts.weights[NEXT], state.places.born)
 
 
 @njit
-def _dismiss(chance, least, places, experts, t):
+def _dismiss(rule, places, experts, horizon, t):
     """Empty the places of experts that have had their chance, and have next to no weight.
 
-    The best learner for either question stays, also where the last label is better than all.
+    The best learner for either question stays, also where the last label is better than all, and
+    the older of those that live long: what it has learned cannot be had again.
     """
     weights = experts.weights
-    n, best, settled = places.status.shape[0], 0, 0
+    n, best, settled, kept = places.status.shape[0], 0, 0, 0
     for e in range(1, n):
         best = e if weights[NEXT, e] > weights[NEXT, best] else best
         settled = e if weights[SETTLED, e] > weights[SETTLED, settled] else settled
+        kept = e if horizon.weights[e] > horizon.weights[kept] else kept
     for e in range(n):
-        old = places.status[e] == LIVE and t - places.born[e] > chance
+        old = places.status[e] == LIVE and t - places.born[e] > rule.chance
         worth = max(weights[NEXT, e], weights[SETTLED, e])
         if e < LONG:
             worth = max(worth, weights[NEXT, PAIR], weights[SETTLED, PAIR])
-        if old and worth < least and e not in (best, settled):
+            other = LONG - 1 - e
+            old = old and places.status[other] == LIVE and places.born[e] > places.born[other]
+        if old and worth < rule.useless and e not in (best, settled, kept):
             places.status[e] = EMPTY
             weighing.leave(experts, e)
+            leave_horizon(horizon, e, t + 1)
             if e < LONG:
                 weighing.leave(experts, PAIR)
+                leave_horizon(horizon, PAIR, t + 1)
 
 
 @njit
-def _judge(rule, line, conformal, work, question, y, power, out):
-    """Learn from an answer: the calibration of probabilities, and the intervals."""
+def _judge(rule, conformal, work, question, y, out):
+    """Learn from an answer how wide intervals are to be, or sets."""
     n = y.shape[0]
+    tracker = rule.conformal if question == NEXT else rule.conformal_far
     if not rule.experts.classifies:
         if n == 1:
-            observe_residual(rule.conformal, conformal, question, y[0] - out[0])
+            observe_residual(tracker, conformal, question, y[0] - out[0])
         return
     p = 0.0
     for o in range(n):
@@ -292,8 +345,7 @@ def _judge(rule, line, conformal, work, question, y, power, out):
             p = work.q[0] if y[0] > 0.0 else 1.0 - work.q[0]
         elif y[o] > 0.0:
             p = work.q[o]
-    observe_class(rule.conformal, conformal, question, p)
-    calibrate(rule.experts.calibration, line, work.f, work.q, y, power)
+    observe_class(tracker, conformal, question, p)
 
 
 @njit
@@ -307,8 +359,9 @@ def _catch_up(rule, counts, places, memories, experts, ring, work):
                     break
                 slot = places.next[e] % size
                 x, y, weight = ring.rows[slot], ring.targets[slot], ring.weights[slot]
+                answers = work.mixed, work.f, rounds < 0  # these keep nothing
                 if not _play(
-                    rule.learner, counts, places, memories, work.expert, e, x, y, weight, work.mixed
+                    rule.learner, counts, places, memories, work.expert, e, x, y, weight, answers
                 ):
                     return False
                 places.next[e] += 1

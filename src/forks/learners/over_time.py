@@ -20,7 +20,8 @@ They are weighed by `parts.experts`; in regression the answer for the next row i
 all of them say (`parts.stack`). A new one is started on the relevance of features that
 `parts.relevance` finds in the last rows. It does not stall the stream: in each round it learns
 `pace` of the rows that it was given, from the ring, until it has caught up with the others, and
-only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed.
+only then has a say. One that has next to no weight after its first 1,000 rounds is dismissed, but
+for the older of the long ones.
 
 **New starts cost time, and are rarer where they are in vain.** The first ones are due after
 300, 750 and 1,250 rounds. If nothing that was started of late has earned a weight above `WORTH`,
@@ -29,8 +30,9 @@ alarm sets it to 250. `starting` has these rules, `mixture` the compiled round, 
 becomes of it in forks.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
-`score` answers what of rows whose labels will not come, by the weights that forget slowly, of the
-experts that do not forget.
+`score` answers what of rows whose labels will not come, by the experts that do not forget. Whether
+those that are best one row ahead are to be believed about them, or those that live long, or the
+base rates, is judged by how each does at a delay (`parts.horizon`).
 
 References: Hazan, Seshadhri, "Efficient learning algorithms for changing environments", ICML 2009;
 Daniely, Gonen, Shalev-Shwartz, "Strongly adaptive online learning", ICML 2015.
@@ -77,6 +79,7 @@ from forks.parts.calibration import H_AB, A, B, begin_line, calibration_limits
 from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
 from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
+from forks.parts.horizon import HorizonRule, begin_horizon, horizon_limits
 from forks.parts.persistence import PersistenceRule
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
@@ -114,7 +117,7 @@ class OverTime(Apart):
     restart: bool = True
     repeat: bool = True
 
-    alike = ("sums", "covariance", "trust", "errors")
+    alike = ("sums", "spread", "covariance", "trust", "errors")
     state_class = OverTimeState
     work_class = OverTimeWork
     rule_class = OverTimeRule
@@ -162,8 +165,12 @@ class OverTime(Apart):
             "experts": ExpertsRule(classifies),
             "persistence": PersistenceRule(classifies),
             "conformal": ConformalRule(classifies),
+            "conformal_far": ConformalRule(
+                classifies, step=0.02, step_of_sets=0.004, memory=1000.0
+            ),
             "stack": NoStack() if classifies else STACK,
             "page": PAGE,
+            "horizon": HorizonRule(classifies),
         }
 
     def rule_ahead(self) -> Any:
@@ -209,10 +216,10 @@ class OverTime(Apart):
         weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
         for e in range(len(weights[NEXT])):
             self._begin_line(view, e)
-        for question in (NEXT, SETTLED):
-            begin_line(self._rule.experts.calibration, view.calibration, question, 1.0)
+        begin_line(self._rule.experts.calibration, view.calibration, 0, 1.0)
         begin_quantiles(self._rule.conformal, view.conformal)
         begin_stack(STACK, view.stack)
+        begin_horizon(self._rule.horizon, view.horizon)
 
     def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
         """Store the memories of all experts, one after the other."""
@@ -257,8 +264,8 @@ class OverTime(Apart):
         self._put_all(new, more)
         if old.ring.targets.shape[1] == 1 < n_outputs:
             new.experts.calibration.lines[:, A] /= 2.0
-            for lines in (new.experts.calibration.lines, new.calibration.lines):
-                lines[:, [B, H_AB]] = 0.0
+            for part in (new.experts, new, new.horizon):
+                part.calibration.lines[:, [B, H_AB]] = 0.0
         return larger
 
     def limits(self, view: OverTimeState) -> list[Limit]:
@@ -280,6 +287,7 @@ class OverTime(Apart):
             Limit("places of floats", places.floats - floats, 0, 0),
             Limit("places of integers", places.ints - ints, 0, 0),
             *weighing.experts_limits(view.experts),
+            *horizon_limits(view.horizon),
             *calibration_limits(view.calibration),
             *conformal_limits(view.conformal),
             *stack_limits(STACK, view.stack),

@@ -35,6 +35,7 @@ from forks.parts import watch as watching
 from forks.parts.calibration import begin_line
 from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
+from forks.parts.horizon import leave_horizon
 from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
 from forks.parts.relevance import RelevanceRule
 from forks.parts.stack import StackRule, begin_expert
@@ -197,6 +198,7 @@ class Starting(Learner):
         places, rounds = view.places, int(view.counts[COUNT.rounds])
         weights, settled = view.experts.weights[:, : self.experts].copy()
         weights[np.argmax(settled)] += 2.0
+        weights[np.argmax(view.horizon.weights[: self.experts])] += 2.0
         young = places.born > rounds - GRACE
         weights[young] += 1.0
         weights[places.status == EMPTY] = -1.0
@@ -222,7 +224,9 @@ class Starting(Learner):
         if e < LONG:  # what the two are worth together is the other's
             weights[:, LONG - 1 - e] += weights[:, PAIR]
             weights[:, PAIR] = 0.0
+            leave_horizon(view.horizon, PAIR, rounds)
         weights[:, e] = 0.0
+        leave_horizon(view.horizon, e, rounds)
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
         self._begin_line(view, e)
         begin_expert(STACK, view.stack, e)

@@ -1,6 +1,6 @@
 """Vectors of whole blocks, zero beyond their length, in compiled code."""
 
-from forks.engine import njit
+from forks.engine import either, njit
 from forks.engine.blocks import LANES, absolute, fma, load, splat, store, total
 
 
@@ -34,3 +34,10 @@ def clear(w):
     """w = 0."""
     for i in range(w.shape[0]):
         w[i] = 0.0
+
+
+@either
+def copy(w, u):
+    """w = u, as w[:] = u would have it: that takes numba 2 s to compile."""
+    for i in range(w.shape[0]):
+        w[i] = u[i]

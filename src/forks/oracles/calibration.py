@@ -14,11 +14,12 @@ FARTHEST = 30.0  # |a f + b|
 class CalibrationLine:
     """p = 1 / (1 + exp(-(a f + b))) of one score, p_o ~ exp(a f_o) of several.
 
-    H is the sum of curvatures along a and b, forgotten at 0.999 a row; the begin counts for
+    H is the sum of curvatures along a and b, of which `keep` remains a row; the begin counts for
     1,000 rows. A step changes a by a quarter at most, b by one.
     """
 
-    def __init__(self, slope: float):
+    def __init__(self, slope: float, keep: float = 0.999):
+        self.keep = keep
         self.a, self.b = slope, 0.0
         self.H = np.diag([1000.0 / slope**2, 250.0])
 
@@ -41,7 +42,7 @@ class CalibrationLine:
         else:  # b does not matter
             slope = np.array([missing @ f, 0.0])
             H = np.diag([p @ f**2 - (p @ f) ** 2, 0.0])
-        self.H = 0.999 * self.H + power * H
+        self.H = self.keep * self.H + power * H
         self.H[0, 0], self.H[1, 1] = np.maximum(self.H.diagonal(), 1e-3)
         step = np.linalg.solve(self.H, power * slope)
         self.a = max(self.a - np.clip(step[0], -0.25 * self.a, 0.25 * self.a), 0.05)

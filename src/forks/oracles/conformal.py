@@ -21,9 +21,10 @@ def normal_quantile(level: float) -> float:
 
 
 class ResidualQuantiles:
-    """Both ends of intervals, in units of the mean size of the last 100 residuals."""
+    """Both ends of intervals, in units of the mean size of the last residuals."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = 0.1, memory: int = 100) -> None:
+        self.step, self.memory = step, memory
         mean_size = np.sqrt(2.0 / np.pi)  # of a normal variable
         self.upper = [normal_quantile(level) / mean_size for level in LEVELS]
         self.lower = [-q for q in self.upper]
@@ -34,9 +35,9 @@ class ResidualQuantiles:
             r = residual / self.size
             for i, level in enumerate(LEVELS):
                 rate = 0.5 * (1.0 - level)
-                self.upper[i] = track(self.upper[i], r, rate, 0.1)
-                self.lower[i] = -track(-self.lower[i], -r, rate, 0.1)
-        self.counted = min(self.counted + 1, 100)
+                self.upper[i] = track(self.upper[i], r, rate, self.step)
+                self.lower[i] = -track(-self.lower[i], -r, rate, self.step)
+        self.counted = min(self.counted + 1, self.memory)
         self.size += (abs(residual) - self.size) / self.counted
 
     def interval(self, level: float) -> tuple[float, float]:
@@ -49,12 +50,13 @@ class ResidualQuantiles:
 class ClassQuantiles:
     """Quantiles of 1 - p, p the probability that the right class was given."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = 0.02) -> None:
+        self.step = step
         self.q = list(LEVELS)
 
     def observe(self, p: float) -> None:
         for i, level in enumerate(LEVELS):
-            self.q[i] = track(self.q[i], 1.0 - p, 1.0 - level, 0.02)
+            self.q[i] = track(self.q[i], 1.0 - p, 1.0 - level, self.step)
 
     def threshold(self, level: float) -> float:
         """Return the least probability of a class in the set, of one of the levels."""

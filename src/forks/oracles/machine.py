@@ -59,9 +59,11 @@ class MachineOracle:
         self.buffer, self.early, self.alpha_rounds = buffer, early, alpha_rounds
         self.unit = float(loss.curvature(0.0, 1.0)) or 1.0
         self.past: list[tuple[Vector, Vector, float]] = []  # (x, y, weight)
+        self.earlier = np.zeros(n_outputs)  # the last answer of `kept`
         self.map: Landmarks | None = None  # nothing is known of rows yet: psi = [1]
         self.alpha = self.unit * USUAL_ALPHA
         self.A, self.w = np.array([[self.alpha]]), np.zeros((1, n_outputs))
+        self.kept = self.w  # theta of some time ago, in the same features
         self.mean, self.spread = 0.0, 1.0
         self.gate = SlopeGate(loss, self.classifies, robust)
         self.due = next_event(0, buffer, early)
@@ -76,6 +78,7 @@ class MachineOracle:
     def play(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
         """Return the scores of x, one per output, and learn from y."""
         phi = self.features(self.values(x))
+        self.earlier = self.answer(phi @ self.kept)
         f = phi @ self.w
         answer = self.answer(f)
         if weight != 0.0:
@@ -157,6 +160,7 @@ class MachineOracle:
         # only one classifier has rows without a loss: several share A
         fit = squared_hinge_fit if self.classifies and self.n_outputs == 1 else ridge_fit
         self.w, self.A = fit(Phi, targets, h, self.alpha)
+        self.kept = self.w
         return Psi, targets
 
     def lower_alpha(self, rounds: int) -> None:

@@ -1,7 +1,7 @@
 """Experts over time, as `forks.learners.over_time` describes them, of machines.
 
 The numbers that are not parameters are written out here and in the parts (`experts`,
-`calibration`, `persistence`, `conformal`, `relevance`, `stack`, `watch`).
+`calibration`, `horizon`, `persistence`, `conformal`, `relevance`, `stack`, `watch`).
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from forks.oracles.experts import (
     number_likelihood,
     without,
 )
+from forks.oracles.horizon import HorizonOracle
 from forks.oracles.kernels import Vector
 from forks.oracles.machine import MachineOracle
 from forks.oracles.persistence import SURE, LastLabels
@@ -86,9 +87,11 @@ class OverTimeOracle:
         self.weights = [np.zeros(experts + 3), np.zeros(experts + 3)]
         self.weights[NEXT][[0, -2]] = (0.8, 0.2) if repeat else (1.0, 0.0)
         self.weights[SETTLED][[0, -1]] = 0.5
-        self.lines = [CalibrationLine(1.0), CalibrationLine(1.0)]
-        quantiles: Any = ClassQuantiles if self.classifies else ResidualQuantiles
-        self.quantiles = [quantiles(), quantiles()]
+        self.line = CalibrationLine(1.0)  # of the answer for the next row
+        self.horizon = HorizonOracle(experts + 3, self.classifies)
+        self.quantiles: list[Any] = [ResidualQuantiles(), ResidualQuantiles(0.02, 1000)]
+        if self.classifies:
+            self.quantiles = [ClassQuantiles(), ClassQuantiles(0.004)]
         self.labels, self.variance = LastLabels(n_outputs, self.classifies), MeanSquare()
         self.stacks = [StackOracle(experts + 3) for _ in range(n_outputs)]
         self.watch = PageWatch(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
@@ -102,13 +105,17 @@ class OverTimeOracle:
 
     def play(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
         """Return the answer for the next row, and learn from it."""
-        for expert in self.places:
-            if expert is not None and expert.live:
+        there = {e: expert for e, expert in enumerate(self.places) if expert is not None}
+        for expert in there.values():
+            if expert.live:
+                if self.horizon.first == len(self.past):
+                    expert.machine.kept = expert.machine.w
                 expert.answer = expert.machine.play(x, y, weight)
-        p = self.predictions({e: expert.answer for e, expert in enumerate(self.places) if expert})
-        answer, _ = self.mixed(NEXT, p)
+        p = self.predictions({e: expert.answer for e, expert in there.items()})
+        earlier = self.predictions({e: expert.machine.earlier for e, expert in there.items()})
+        answer, _ = self.mixed(p)
         if weight != 0.0:
-            self.learn(x, y, weight, p)
+            self.learn(x, y, weight, p, earlier)
             self.catch_up()
             if len(self.past) >= min(self.due, self.challenge) or self.watch.alarmed:
                 self.manage()
@@ -117,7 +124,7 @@ class OverTimeOracle:
     def score(self, x: Vector) -> Vector:
         """Return the answer for a row whose label will not come."""
         answers = {e: expert.machine.score(x) for e, expert in enumerate(self.places) if expert}
-        return self.mixed(SETTLED, self.predictions(answers))[0]
+        return self.far(self.weights[SETTLED], self.predictions(answers))
 
     def predictions(self, answers: dict[int, Vector]) -> list[Vector | None]:
         """Return what the experts say, the mean of the first two, the last label, base rates."""
@@ -137,14 +144,17 @@ class OverTimeOracle:
             said.append(f)
         return said
 
-    def mixed(self, question: int, p: list[Vector | None]) -> tuple[Vector, Vector]:
-        """Return the answer to a question, and the mixture that it is made of."""
-        pairs = zip(self.weights[question], p, strict=True)
+    def far(self, weights: Vector, p: list[Vector | None]) -> Vector:
+        """Return the answer for a row whose label will not come."""
+        mean = self.horizon.mixed(weights, p)
+        return 2.0 * mean - 1.0 if self.classifies else mean
+
+    def mixed(self, p: list[Vector | None]) -> tuple[Vector, Vector]:
+        """Return the answer for the next row, and the mixture that it is made of."""
+        pairs = zip(self.weights[NEXT], p, strict=True)
         mixture = sum((w * q for w, q in pairs if q is not None and w > 0.0), np.zeros(self.n))
         if self.classifies:
-            return 2.0 * self.lines[question].probabilities(log_odds(mixture)) - 1.0, mixture
-        if question == SETTLED:
-            return mixture, mixture
+            return 2.0 * self.line.probabilities(log_odds(mixture)) - 1.0, mixture
         f = mixture + self.labels.correction() if self.repeat else mixture
         says = [
             None if q is None or w == 0.0 or e == self.experts else q
@@ -156,18 +166,30 @@ class OverTimeOracle:
         ]
         return np.array(stacked), mixture
 
-    def learn(self, x: Vector, y: Vector, weight: float, p: list[Vector | None]) -> None:
+    def learn(
+        self,
+        x: Vector,
+        y: Vector,
+        weight: float,
+        p: list[Vector | None],
+        earlier: list[Vector | None],
+    ) -> None:
         """Learn whom to believe."""
         self.heaviest = max(self.heaviest, weight)
         power = weight / self.heaviest
-        for question in (SETTLED, NEXT):
-            answer, mixture = self.mixed(question, p)
+        answer, mixture = self.mixed(p)
+        far = self.far(self.horizon.weights, earlier)
+        for quantiles, said in zip(self.quantiles, (answer, far), strict=True):
             if self.classifies:
-                self.quantiles[question].observe(class_likelihood(0.5 + 0.5 * answer, y))
-                self.lines[question].learn(log_odds(mixture), y, power)
+                quantiles.observe(class_likelihood(0.5 + 0.5 * said, y))
             elif self.n == 1:
-                self.quantiles[question].observe(y[0] - answer[0])
-        if not self.classifies:
+                quantiles.observe(y[0] - said[0])
+        three = self.horizon.answers(self.horizon.weights, earlier)
+        likelihoods = np.array([self.likelihood(q, y) for q in three])
+        self.horizon.learn(likelihoods, y, len(self.past), power)
+        if self.classifies:
+            self.line.learn(log_odds(mixture), y, power)
+        else:
             for o, stack in enumerate(self.stacks):
                 stack.learn(float(y[o]), power)
         error = float(np.sum((mixture - y) ** 2))
@@ -185,6 +207,7 @@ class OverTimeOracle:
             self.variance.observe(error)
         self.labels.observe(y, mixture)
         self.past.append((x, y, weight))
+        self.horizon.end_of_round(self.weights[SETTLED], len(self.past))
         if (len(self.past) - 1) % 64 == 0:
             self.dismiss()
 
@@ -203,15 +226,20 @@ class OverTimeOracle:
     def dismiss(self) -> None:
         """Empty the places of useless experts, but for the best one for either question."""
         t = len(self.past) - 1
-        stay = {int(np.argmax(weights[:PAIR])) for weights in self.weights}
+        leading = (*self.weights, self.horizon.weights)
+        stay = {int(np.argmax(weights[:PAIR])) for weights in leading}
         for e, expert in enumerate(self.places):
             voices = [e, PAIR] if e < 2 else [e]
             useless = max(weights[voices].max() for weights in self.weights) < 0.003
             old = expert is not None and expert.live and t - expert.born > 1000
+            if e < 2:  # of those that live long the older one stays
+                other = self.places[1 - e]
+                old = old and other is not None and other.live and self.born[e] > other.born
             if old and useless and e not in stay:
                 self.places[e] = None
                 for voice in voices:
                     self.weights = [without(weights, voice) for weights in self.weights]
+                    self.horizon.leave(voice, t + 1)
 
     def catch_up(self) -> None:
         """Let new experts learn rows of the past, in turns of 8.
@@ -299,13 +327,14 @@ class OverTimeOracle:
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last.
 
-        The heaviest one for rows without labels stays.
+        The heaviest one for rows without labels stays, now and when the period began.
         """
         ranks = []
         settled = int(np.argmax(self.weights[SETTLED][:PAIR]))
+        far = int(np.argmax(self.horizon.weights[:PAIR]))
         for e, expert in enumerate(self.places):
             young = expert is not None and expert.born > len(self.past) - 500
-            kept = 2.0 * (e == settled) + young
+            kept = 2.0 * (e == settled) + 2.0 * (e == far) + young
             ranks.append(-1.0 if expert is None else self.weights[NEXT][e] + kept)
         return 2 + int(np.argmin(ranks[2:]))
 
@@ -337,7 +366,9 @@ class OverTimeOracle:
             for weights in self.weights:
                 weights[1 - e] += weights[PAIR]
                 weights[PAIR] = 0.0
+            self.horizon.leave(PAIR, rounds)
         self.weights = [without(weights, e) for weights in self.weights]
+        self.horizon.leave(e, rounds)
         for stack in self.stacks:
             stack.begin(e)
 

@@ -14,7 +14,8 @@ class LastLabels:
         self.n, self.classifies, self.delay = n_outputs, classifies, 0
         self.labels: list[Vector] = []
         self.residuals: list[Vector] = []
-        self.sum = np.zeros(n_outputs)  # of the labels
+        self.mean = np.zeros(n_outputs)  # of the labels, which are bounded in regression
+        self.deviation = np.zeros(n_outputs)  # mean absolute one
         self.repeats = 0.0  # how often the label was repeated, over 500 rounds
         self.products, self.squares = np.zeros(n_outputs), np.zeros(n_outputs)
 
@@ -39,7 +40,7 @@ class LastLabels:
 
     def base(self) -> Vector:
         """Return the mean of all labels."""
-        return self.sum / max(1, len(self.labels))
+        return self.mean
 
     def correction(self) -> Vector:
         """Return what the last known residual adds to the answer."""
@@ -58,5 +59,10 @@ class LastLabels:
             self.products = 0.999 * self.products + residual * before
             self.squares = 0.999 * self.squares + before**2
         self.labels.append(y)
-        self.sum = self.sum + y
+        away = y - self.mean
+        if not self.classifies and t >= 100:
+            most = np.where(self.deviation > 0.0, 50.0 * self.deviation, np.inf)
+            away = np.clip(away, -most, most)
+        self.deviation = self.deviation + (np.abs(away) - self.deviation) / (t + 1)
+        self.mean = self.mean + away / (t + 1)
         self.residuals.append(residual)

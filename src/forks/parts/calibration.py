@@ -16,7 +16,7 @@ Reference: Platt, "Probabilistic outputs for support vector machines", 1999; her
 import math
 from typing import Annotated, NamedTuple
 
-from forks.engine import Limit, Matrix, finite, njit
+from forks.engine import Limit, Matrix, apart, finite, njit
 
 A, B, H_AA, H_AB, H_BB = range(5)  # what a row of `lines` holds
 
@@ -61,7 +61,7 @@ def write_log_odds(p, f):
             f[o] = math.log(p[o])
 
 
-@njit
+@apart
 def write_calibrated(rule, line, f, p):
     """Write the probabilities that the scores f stand for."""
     n = p.shape[0]
@@ -80,7 +80,7 @@ def write_calibrated(rule, line, f, p):
         p[o] /= total
 
 
-@njit
+@apart
 def calibrate(rule, line, f, p, y, power):
     """Take the step after a row with scores f, probabilities p and targets y, -1 or 1.
 

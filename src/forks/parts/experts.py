@@ -144,7 +144,7 @@ def mix(rule, weights, p, out):
 
 
 @njit
-def _likelihood(rule, experts, p, e, y):
+def likelihood_of(rule, experts, p, e, y):
     """Return how likely expert e found y."""
     n = y.shape[0]
     if not rule.classifies:
@@ -179,7 +179,7 @@ def weigh(rule, experts, p, y, weight, error):
         total, counted = 0.0, 0
         for e in range(n):
             if weights[e] > 0.0:
-                likelihood = max(_likelihood(rule, experts, p, e, y), rule.doubt)
+                likelihood = max(likelihood_of(rule, experts, p, e, y), rule.doubt)
                 weights[e] *= likelihood**power
                 total += weights[e]
                 counted += 1

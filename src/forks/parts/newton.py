@@ -34,6 +34,7 @@ class Newton(NamedTuple):
     """Weights, and the inverse of their precision."""
 
     theta: Annotated[Matrix, "outputs", "width"]  # of whole blocks
+    earlier: Annotated[Matrix, "outputs", "width"]  # theta as it was when it was kept
     P: Annotated[PackedInverse, "n = width"]
 
 
@@ -53,6 +54,14 @@ def newton_step(newton, psi, u, g, h, weight, total):
         if g[o] != 0.0:
             add_multiple(newton.theta[o][: u.shape[0]], u, -weight * g[o] / grown)
     return True
+
+
+@njit
+def keep_weights(newton):
+    """Keep theta as it is now, to see later how it would have done without learning since."""
+    for o in range(newton.theta.shape[0]):
+        for i in range(newton.theta.shape[1]):
+            newton.earlier[o, i] = newton.theta[o, i]
 
 
 @njit
@@ -76,6 +85,7 @@ def set_solution(newton: Newton, w: Matrix, B: Matrix, L: Matrix) -> None:
     if m > 0:
         newton.theta[:, :m] = spd.solve_upper(L, w[:m]).T
         B[:m, :m] = triangles.times(L, B[:m, :m])
+    newton.earlier[:] = newton.theta  # the features may be others than before
     set_root(newton.P, triangles.invert(B))
 
 
@@ -105,6 +115,7 @@ def insert_weights(newton: Newton, old: Newton, at: int, n: int, variance: float
     `newton` has room for them, and the weights of `old` as its first.
     """
     insert_zeros(newton.theta, at, n)
+    insert_zeros(newton.earlier, at, n)
     before = root(old.P, at + 1)
     R = np.zeros((at + n + 1, at + n + 1))
     R[:at, :at] = before[:-1, :-1]

@@ -9,10 +9,13 @@ r = sum e_t e_{t-1-delay} / sum e_{t-1-delay}^2, between 0 and 1, both sums forg
 round.
 
 The base rates are the means of the targets over all rounds: what is known of rows of which nothing
-else is.
+else is. In regression a target counts as at most `farthest` mean deviations from the mean, so that
+absurd ones do little harm.
 """
 
 from typing import Annotated, NamedTuple
+
+import numpy as np
 
 from forks.engine import Limit, Matrix, Vector, finite, njit
 from forks.parts.expansion import finite_or_zero
@@ -27,6 +30,8 @@ class PersistenceRule(NamedTuple):
     memory: float = 500.0  # rounds, of the rate of repeats
     keep: float = 0.999
     sure: float = 0.005
+    farthest: float = 50.0  # large, since targets may be mostly 0
+    unbounded: int = 100  # rounds before the mean deviation is known
 
 
 class Persistence(NamedTuple):
@@ -35,12 +40,16 @@ class Persistence(NamedTuple):
     residuals: Annotated[Matrix, "size", "outputs"]
     sums: Annotated[Matrix, "outputs", 2]  # of e_t e_{t-1-delay}, and of e_{t-1-delay}^2
     base: Annotated[Vector, "outputs"]
+    spread: Annotated[Vector, "outputs"]  # mean |y - base|, for regression
     levels: Annotated[Vector, 1]
 
 
 def persistence_limits(persistence: Persistence) -> list[Limit]:
     """Return the bounds of what may be stored."""
-    return [Limit("rate of repeats", persistence.levels, 0.0, 1.0)]
+    return [
+        Limit("rate of repeats", persistence.levels, 0.0, 1.0),
+        Limit("deviations of targets", persistence.spread, 0.0, np.inf),
+    ]
 
 
 @njit
@@ -77,12 +86,23 @@ def correction(persistence, known, o):
 
 
 @njit
+def _count_base(rule, persistence, t, o, y):
+    """Count a target in the base rates."""
+    base, spread = persistence.base[o], persistence.spread[o]
+    if not rule.classifies:
+        if t >= rule.unbounded and spread > 0.0:
+            y = min(max(y, base - rule.farthest * spread), base + rule.farthest * spread)
+        persistence.spread[o] += abs(y / (t + 1) - base / (t + 1)) - spread / (t + 1)
+    persistence.base[o] += y / (t + 1) - base / (t + 1)
+
+
+@njit
 def observe(rule, persistence, ring, t, known, y, answers):
     """Learn from the targets y of round t; `answers` are those of the mixture, uncorrected."""
     n, size = y.shape[0], persistence.residuals.shape[0]
     same = known >= 0
     for o in range(n):
-        persistence.base[o] += y[o] / (t + 1) - persistence.base[o] / (t + 1)
+        _count_base(rule, persistence, t, o, y[o])
         if known >= 0:
             same = same and (ring.targets[known % size, o] > 0.0) == (y[o] > 0.0)
         residual = finite_or_zero(y[o] - answers[o])

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forks.engine import Matrix, Vector, entry, finite, njit
+from forks.linalg.vectors import copy
 from forks.parts.calibration import CalibrationRule, calibrate, write_calibrated, write_log_odds
 
 NOTHING, BIAS, FIRST = range(3)  # experts: no correction, only the bias, the first with a strength
@@ -184,7 +185,7 @@ def write_common(rule, shared, given, line, f):
             p = 0.5 + 0.5 * given[o]
             f[o] = min(max(p, rule.calibration.sure), 1.0 - rule.calibration.sure)
         write_log_odds(f, f)
-        line[:] = shared[SUMS + rule.experts :]
+        copy(line, shared[SUMS + rule.experts :])
         write_calibrated(rule.calibration, line, f, f)
         write_log_odds(f, f)
     else:
@@ -409,10 +410,10 @@ def _calibrate(rule, shared, given, y, power, line, z, p):
         q = 0.5 + 0.5 * given[o]
         z[o] = min(max(q, rule.calibration.sure), 1.0 - rule.calibration.sure)
     write_log_odds(z, z)
-    line[:] = shared[SUMS + rule.experts :]
+    copy(line, shared[SUMS + rule.experts :])
     write_calibrated(rule.calibration, line, z, p)
     calibrate(rule.calibration, line, z, p, y, power)
-    shared[SUMS + rule.experts :] = line
+    copy(shared[SUMS + rule.experts :], line)
 
 
 @njit
