@@ -1,6 +1,7 @@
 """`forks run` and `forks predict` on tables as they come, pipes that end, and runs that go on."""
 
 import csv
+import datetime
 import json
 import os
 import re
@@ -388,6 +389,60 @@ def test_a_time_that_is_none_is_named(tmp_path):
         assert "t.csv, row 31, column 'day': '2020-02-31' is no date or time such as 20" in fault
     path.write_text("id,y\n" + "".join(f"k{i},{i % 2}\n" for i in range(200)))
     assert "t.csv: no column is left to encode" in refused("run", path)
+
+
+def test_dates_with_the_day_or_the_month_first(tmp_path):
+    path, saved = tmp_path / "t.csv", tmp_path / "m"
+    starts = {"%d.%m.%Y": "day first", "%m/%d/%Y": "month first"}
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(60)]
+    for form, words in starts.items():
+        rows = [f"{day.strftime(form)},{day.day % 2}\n" for day in days]
+        path.write_text("day,y\n" + "".join(rows))
+        assert f"  times          1  day ({words})\n" in checked("run", path, *LEARNER).stderr
+        whole, folder = tmp_path / "whole.csv", tmp_path / "c"
+        checked("run", path, *LEARNER, "--predictions", whole)
+        halves, keep = tmp_path / "halves.csv", ["--checkpoint", folder, "--every", 20]
+        path.write_text("day,y\n" + "".join(rows[:40]) + "no day,1\n")
+        refused("run", path, *LEARNER, *keep, "--chunk", 20, "--predictions", halves)
+        path.write_text("day,y\n" + "".join(rows))
+        resumed = [*LEARNER, *keep, "--chunk", 20, "--predictions", halves, "--resume"]
+        checked("run", path, *resumed)
+        assert halves.read_bytes() == whole.read_bytes()
+    path.write_text("day,y\n" + "".join(f"{i}/{i}/2024,{i % 2}\n" for i in range(1, 13)))
+    said = checked("run", path, *LEARNER).stderr
+    assert "  times          1  day (assumed day first; else --month-first)\n" in said
+    said = checked("run", path, *LEARNER, "--month-first", "d*", "--save", saved).stderr
+    assert "  times          1  day (told, month first)\n" in said
+    path.write_text("day,y\n12/31/2024,1\n")
+    checked("predict", saved, path)
+    path.write_text("day,y\n31/12/2024,1\n")
+    fault = refused("predict", saved, path)
+    assert "t.csv, row 1, column 'day': '31/12/2024' is no date or time with the month fi" in fault
+
+
+def test_the_note_of_a_run_is_that_of_earlier_versions(table, tmp_path):
+    """Options that there were not do not keep a checkpoint of before from being resumed."""
+    checked("run", table, *LEARNER, "--checkpoint", tmp_path)
+    note = read(tmp_path / "checkpoint.forks").note
+    words = set(json.dumps(note).split('"'))
+    assert "--time" in words
+    assert not {"--day-first", "--month-first", "--key"} & words
+
+
+def test_columns_that_copy_the_label_are_named(tmp_path):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    rows = [(a, 1 + (a > 0), "yes" if a > 0 else "no") for a in rng.normal(size=200).round(3)]
+    path.write_text("a,the code,y\n" + "".join(f"{a},{code},{y}\n" for a, code, y in rows))
+    said = checked("run", path, *LEARNER).stderr
+    assert "Note: column 'the code' copies the label in the first rows; if it is not" in said
+    assert said.count("copies") == 1
+    assert "--drop 'the code'\n" in said
+    assert "copies" not in checked("run", path, *LEARNER, "--drop", "the code").stderr
+    path.write_text("a,cm,b,m\n" + "".join(f"{a},{100 * a},{100 * a},{a}\n" for a, *_ in rows))
+    said = checked("run", path, *LEARNER).stderr
+    assert "Note: columns 'a', 'cm', 'b' copy the label" in said
+    assert "--drop a --drop cm --drop b\n" in said
 
 
 def test_system_failures_and_bad_input_have_their_status(tmp_path, table):

@@ -1,5 +1,6 @@
 """`forks run`: from the files to the end of the pass."""
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -29,6 +30,7 @@ from forks.evaluate.rows import labelled_of, labels_among
 from forks.evaluate.session import CHECKPOINT, StreamLabelError
 from forks.features import TableEncoder
 from forks.features.table import CellError
+from forks.features.table.copies import copies_of_label
 from forks.features.table.kinds import LEFT_OUT
 from forks.keyed.encoded import encoder_beside, encoder_state
 from forks.streams import StreamError
@@ -167,7 +169,22 @@ def prepared(
         model = make_model(task, learner, settings, options.seed, str(effort))
     width = first.X.shape[1] if encoder is None else len(encoder.get_feature_names_out())
     show_understood(file, encoder, task, why, width)
+    if encoder is not None and begin.encoder is None:
+        _warn_of_copies(encoder, first, task)
     return model, encoder
+
+
+def _warn_of_copies(encoder: Any, first: Any, task: str) -> None:
+    """Tell of columns which copy the label, and so make predictions that are too good."""
+    used = [column.name for column in encoder.columns_ if column.kind not in LEFT_OUT]
+    if names := copies_of_label({name: first.X[name] for name in used}, first.y, task):
+        these = "column" if len(names) == 1 else "columns"
+        copy = "copies" if len(names) == 1 else "copy"
+        options = " ".join(f"--drop {shlex.quote(name)}" for name in names)
+        tell(
+            f"{these} {', '.join(map(repr, names))} {copy} the label in the first rows; if it is "
+            f"not known when a row is predicted: {options}"
+        )
 
 
 def _first_encoder(options: Any, file: Any, first: Any, task: str) -> Any:
@@ -251,7 +268,10 @@ def _described(options: Any) -> dict[str, Any]:
     del told["chunk"]  # results do not depend on it
     for name in ("task", "classes", "learner", "effort", "settings", "seed", "shuffle"):
         told[name] = getattr(options, name)
-    if options.key is not None:  # checkpoints of before there were keys have none
+    for name in ("day_first", "month_first"):  # checkpoints of before there were these have none
+        if not told[name]:
+            del told[name]
+    if options.key is not None:  # nor have they keys
         told["key"] = options.key
     names = {name: f"--{name.replace('_', '-')}" for name in told} | {"settings": "--set"}
     plain = {k: list(v) if isinstance(v, list | tuple) else v for k, v in told.items()}

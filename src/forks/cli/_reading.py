@@ -88,6 +88,12 @@ class Columns:
     numeric: Annotated[list[str], text_option("COLUMN", "A column of numbers.")] = ()  # type: ignore[assignment]
     categorical: Annotated[list[str], text_option("COLUMN", "A column of categories.")] = ()  # type: ignore[assignment]
     time: Annotated[list[str], text_option("COLUMN", "A column of dates or times.")] = ()  # type: ignore[assignment]
+    day_first: Annotated[
+        list[str], text_option("COLUMN", "A column of dates such as 31/12/2024. [default: found]")
+    ] = ()  # type: ignore[assignment]
+    month_first: Annotated[
+        list[str], text_option("COLUMN", "A column of dates such as 12/31/2024. [default: found]")
+    ] = ()  # type: ignore[assignment]
     text: Annotated[list[str], text_option("COLUMN", "A column of words.")] = ()  # type: ignore[assignment]
     hash_bits: Annotated[
         int, count_option("Words are hashed into 2^BITS features.", at_most=24)

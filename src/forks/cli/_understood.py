@@ -51,6 +51,9 @@ def kinds_lines(columns: Any) -> list[str]:
 def _shown(column: Any) -> str:
     if column.kind in ("category", "identifier", "constant") and column.why != "told":
         return f"{column.name} ({column.why})"
+    if column.kind == "time" and column.why.endswith("first"):  # not of ISO dates
+        other = "; else --month-first" if "assumed" in column.why else ""
+        return f"{column.name} ({column.why}{other})"
     return str(column.name)
 
 

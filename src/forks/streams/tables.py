@@ -126,6 +126,8 @@ class Told:
     numeric: Sequence[str] = ()
     categorical: Sequence[str] = ()
     time: Sequence[str] = ()
+    day_first: Sequence[str] = ()
+    month_first: Sequence[str] = ()
     text: Sequence[str] = ()
 
     def kinds(self, names: Sequence[str], file: str) -> dict[str, str]:
@@ -133,6 +135,8 @@ class Told:
             "number": self.numeric,
             "category": self.categorical,
             "time": self.time,
+            "day-first": self.day_first,
+            "month-first": self.month_first,
             "text": self.text,
         }
         found: dict[str, str] = {}

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from forks.engine.checks import one_of, whole
 from forks.features.table.cells import is_missing
 from forks.features.table.columns import Columns, columns_of
-from forks.features.table.kinds import KINDS, Column, find_kind
+from forks.features.table.dates import ORDERS
+from forks.features.table.kinds import TOLD, Column, find_kind, told_kind
 from forks.features.table.layout import Layout
 from forks.features.table.state import layout_from_state, layout_to_state
 
@@ -49,7 +50,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     kinds : dict, optional
         Kinds of columns by their names, for those that are not to be found: "number", "category",
-        "time", "text", "constant", "identifier", or "dropped".
+        "time", "text", "constant", "identifier", or "dropped". "day-first" and "month-first" are
+        times that are written as 31.12.2024 or 12/31/2024; without it a part above 12 tells, and
+        where there is none, the day is taken to be first.
     hash_bits : int
         Words of a text are hashed into two to the power of this many columns.
     task : {"classification", "regression"}, optional
@@ -120,11 +123,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         head = {name: cells[:_LOOK] for name, cells in table.items()}
         labels = None if y is None else y[:_LOOK]
         columns = [
-            Column(name, told[name], "told") if name in told else find_kind(name, cells)
+            told_kind(name, told[name], cells) if name in told else find_kind(name, cells)
             for name, cells in head.items()
         ]
         task = self.task or _task_of(labels)
-        return Layout.of_first(columns, head, labels, task, self.hash_bits)
+        orders = {name: kind for name, kind in told.items() if kind in ORDERS}
+        return Layout.of_first(columns, head, labels, task, self.hash_bits, orders)
 
     def _take(self, layout: Layout) -> None:
         names = np.array([column.name for column in layout.columns], dtype=object)
@@ -142,7 +146,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         told = dict(self.kinds or {})
         for name, kind in told.items():
-            one_of(f"the kind of {name!r}", kind, KINDS)
+            one_of(f"the kind of {name!r}", kind, TOLD)
             if name not in table:
                 raise ValueError(
                     f"kinds has {name!r}, but X has no such column: {', '.join(table)}"

@@ -4,6 +4,7 @@ First come the columns in their order, but for text; then one indicator of gaps 
 tables that had gaps in their first rows; then the blocks of words.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -104,9 +105,15 @@ class Layout:
 
     @classmethod
     def of_first(
-        cls, columns: list[Column], table: Columns, y: Any, task: str, bits: int
+        cls,
+        columns: list[Column],
+        table: Columns,
+        y: Any,
+        task: str,
+        bits: int,
+        orders: Mapping[str, str],
     ) -> "Layout":
-        """Return the layout that the first rows call for."""
+        """Return the layout that the first rows call for; `orders` are those told of dates."""
         targets = Targets.of_first(task, y)
         numbers: list[str] = []
         times: dict[str, Time] = {}
@@ -118,7 +125,7 @@ class Layout:
             elif kind in ("category", "constant"):
                 cells[name] = table[name]
             elif kind == "time":
-                times[name] = Time.of_first(name, table[name])
+                times[name] = Time.of_first(name, table[name], orders.get(name))
             elif kind == "text":
                 texts[name] = Text(name, 2**bits)
         read = [(name, floats_of(name, table[name])) for name in numbers]

@@ -11,6 +11,7 @@ import numpy as np
 
 from forks.features.means import Means
 from forks.features.table.categories import Category
+from forks.features.table.dates import ORDERS
 from forks.features.table.kinds import KINDS, Column
 from forks.features.table.layout import Layout
 from forks.features.table.statistics import LARGEST, WAYS, ValueTable
@@ -57,7 +58,8 @@ def category_to_state(category: Category, number: int, arrays: Arrays) -> dict[s
 
 def time_to_state(time: Time) -> dict[str, Any]:
     """Return JSON that stands for a time."""
-    return {"origin": time.origin, "hours": time.hours, "last": time.last}
+    told = {"origin": time.origin, "hours": time.hours, "last": time.last}
+    return {**told, "order": time.order} if time.order else told
 
 
 def targets_to_state(targets: Targets) -> dict[str, Any]:
@@ -118,11 +120,11 @@ def targets_from_state(task: Any, n: Any, classes: Any) -> Targets:
     return Targets(task, n, list(classes))
 
 
-def time_from_state(name: str, origin: Any, hours: Any, last: Any) -> Time:
+def time_from_state(name: str, origin: Any, hours: Any, last: Any, order: Any = "") -> Time:
     """Return the time that JSON stands for."""
     finite = all(isinstance(x, int | float) and math.isfinite(x) for x in (origin, last))
-    _check(finite and type(hours) is bool, "time")
-    return Time(name, float(origin), hours, float(last))
+    _check(finite and type(hours) is bool and order in ("", *ORDERS), "time")
+    return Time(name, float(origin), hours, float(last), order)
 
 
 def category_from_state(

@@ -57,7 +57,11 @@ class Targets:
             return None
         if self.task == "regression":
             return floats_of("y", y)
-        return [key_of(label) for label in y.tolist()]
+        labels = y.tolist()
+        if y.dtype.kind not in "biufU":  # 1 and True are two labels, but one key of a dict
+            return [key_of(label) for label in labels]
+        keys = {label: key_of(label) for label in {*labels}}
+        return [keys[label] for label in labels]
 
     def of(self, labels: Any, n_rows: int) -> Matrix:
         """Return the targets of labels that were read, NaN for rows without one.
@@ -74,7 +78,8 @@ class Targets:
             if label and label not in self.classes and len(self.classes) < self.n:
                 self.classes.append(label)
         place = {label: k for k, label in enumerate(self.classes)}
-        codes = np.array([place.get(label, -1) if label else -2 for label in labels])
+        place[""] = -2
+        codes = np.array([place.get(label, -1) for label in labels])
         targets[codes != -2] = 0.0
         shown = np.flatnonzero(codes >= 0)
         targets[shown, codes[shown]] = 1.0

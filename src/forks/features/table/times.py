@@ -6,30 +6,36 @@ last row which had one, in the part that grows, and the middle of the circles.
 
 import datetime
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from forks.engine import Matrix, Vector
-from forks.features.table.cells import Memo, floats_of, is_missing
+from forks.features.table.cells import Memo, floats_of, is_missing, key_of
+from forks.features.table.dates import DAY_FIRST, MONTH_FIRST, order_of, time_of_text
 
 DAY, YEAR = 86_400.0, 365.2425 * 86_400.0
 _CIRCLES = {"hour": DAY, "weekday": 7.0 * DAY, "season": YEAR}
 _THURSDAY = 3.0 * DAY  # after Monday: the day of 1970-01-01
-_WANTED = "date or time such as 2013-03-01, 2013/03/01 or 2013-03-01T05:00Z"
+_WANTED = {
+    "": "date or time such as 2013-03-01, 2013/03/01 or 2013-03-01T05:00Z",
+    DAY_FIRST: "date or time with the day first, such as 31.12.2013 or 31/12/2013 5:00",
+    MONTH_FIRST: "date or time with the month first, such as 12/31/2013 or 12/31/2013 5:00",
+}
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-def seconds_of(cell: Any) -> float:
-    """Return the seconds of a time since 1970, NaN for a missing one; UTC unless it says more."""
+def seconds_of(cell: Any, order: str = "") -> float:
+    """Return the seconds of a time since 1970, NaN for a missing one; UTC unless it says more.
+
+    `order` is that of text whose year comes last, one of `forks.features.table.dates.ORDERS`.
+    """
     if is_missing(cell):
         return math.nan
     if isinstance(cell, str):
-        text = cell.strip().replace("/", "-")
-        day, _, rest = text.partition("T" if "T" in text else " ")
-        parts = [part.zfill(2) for part in day.split("-")]
-        cell = datetime.datetime.fromisoformat("-".join(parts) + (f"T{rest}" if rest else ""))
+        cell = time_of_text(cell, order)
     if isinstance(cell, datetime.datetime):
         aware = cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)
         return (aware - _EPOCH).total_seconds()
@@ -40,6 +46,13 @@ def seconds_of(cell: Any) -> float:
     raise ValueError
 
 
+def order_of_cells(cells: np.ndarray) -> tuple[str, bool]:
+    """Return the order in which dates are written, and whether they show it."""
+    if cells.dtype.kind not in "OUS":
+        return "", True
+    return order_of(map(key_of, cells.tolist()))
+
+
 @dataclass
 class Time:
     """One column of times."""
@@ -48,18 +61,20 @@ class Time:
     origin: float  # seconds: the first time
     hours: bool  # whether the hour counts: not if all times are at midnight
     last: float  # seconds: of the last row that had a time
-    _memo: Memo[float] = field(
-        default_factory=lambda: Memo(seconds_of, _WANTED), repr=False, compare=False
-    )
+    order: str = ""  # of text whose year comes last
+
+    def __post_init__(self) -> None:
+        self._memo = Memo(partial(seconds_of, order=self.order), _WANTED[self.order])
 
     @classmethod
-    def of_first(cls, name: str, cells: np.ndarray) -> "Time":
-        """Return the layout that the first cells call for."""
-        made = cls(name, 0.0, True, 0.0)
+    def of_first(cls, name: str, cells: np.ndarray, order: str | None = None) -> "Time":
+        """Return the layout that the first cells call for; they show the order if it is None."""
+        order = order_of_cells(cells)[0] if order is None else order
+        made = cls(name, 0.0, True, 0.0, order)
         seconds = made.read(cells)
         present = seconds[~np.isnan(seconds)]
         origin = float(present[0]) if len(present) else 0.0
-        return cls(name, origin, bool(np.any(present % DAY != 0.0)), origin)
+        return cls(name, origin, bool(np.any(present % DAY != 0.0)), origin, order)
 
     @property
     def width(self) -> int:
