@@ -8,6 +8,7 @@ from keyed_streams import keyed_stream
 
 from forks.keyed import KeyedClassifier, KeyedRegressor
 from forks.keyed.apart import ApartLearner
+from forks.keyed.shares import gathered, share_numbers, share_of
 
 ROWS, FIRST, N_KEYS = 3000, 1500, 20
 KEYS, X, Y = keyed_stream(ROWS, N_KEYS)
@@ -36,6 +37,34 @@ def test_answers_do_not_depend_on_how_rows_are_cut(learner):
     assert kept == same
     assert len(kept) == learner.bytes_per_key == 8 + learner.model.bytes_per_key_
     assert pickle.dumps(learner.model) == before
+
+
+@pytest.mark.parametrize(("n", "max_keys"), [(1, None), (3, None), (3, 5)])
+def test_shares_of_the_keys_learn_together_what_keys_learn_alone(n, max_keys):
+    some = slice(0, FIRST)
+    new = [7, "7", "a new one"]
+    keys = [*KEYS[: ROWS - 600], *(new * 200)]
+    model = KeyedRegressor(max_keys=max_keys).partial_fit(KEYS[some], X[some], Y[some])
+    before, rest = pickle.dumps(model), np.arange(FIRST, ROWS)
+    numbers, answers, shares = share_numbers(keys, n), np.empty(len(rest)), []
+    for k in range(n):
+        learner = ApartLearner(share_of(model, k, n))
+        own = rest[numbers[rest] == k]
+        for part in np.array_split(own, 3):
+            rows = learner.checked(X[part], Y[part])
+            answers[part - FIRST] = learner.play_here([keys[i] for i in part], rows)
+        shares.append(learner.model)
+    assert sum(share.n_keys_ for share in shares) == N_KEYS + 3
+    assert pickle.dumps(model) == before
+    whole = gathered(model, shares)
+    table = whole.corrections_.table
+    assert list(table.numbers) == [*model.corrections_.table.numbers, *new]
+    alone = ApartLearner(model)
+    for key in {*keys[FIRST:]}:
+        own = np.array([i for i in rest if keys[i] == key])
+        expected, kept = alone.play(key, None, X[own], Y[own])
+        np.testing.assert_array_equal(answers[own - FIRST], expected)
+        assert table.copies(table.numbers_of([key])).tobytes() == kept[8:]
 
 
 def test_keys_go_on_from_what_the_model_knows_and_learn(learner):

@@ -103,6 +103,41 @@ def test_any_executor_gives_the_same_model():
     assert as_bytes(distributed.learn(rows(), small(), executor=Backwards(), **SIZES)) == expected()
 
 
+def test_rows_of_this_process_are_learned_by_threads(monkeypatch):
+    used = []
+    run = JoblibExecutor.run
+    monkeypatch.setattr(
+        JoblibExecutor, "run", lambda self, *job: used.append(self.threads) or run(self, *job)
+    )
+    learned = distributed.learn(rows(), small(), executor=2, partitions=3, **SIZES)
+    assert as_bytes(learned) == expected()
+    assert set(used) == {True}
+    read = [lambda: rows(300), rows(300)]
+    distributed.learn(read, small(), executor=1, **SIZES)
+    assert not used[-1]  # functions may be plain Python
+
+
+def test_rows_of_this_process_are_sent_to_processes():
+    executor = JoblibExecutor(2)
+    learned = distributed.learn(rows(), small(), executor=executor, partitions=3, **SIZES)
+    assert as_bytes(learned) == expected()
+
+
+def test_workers_get_the_rows_that_they_learn_and_no_others():
+    given = []
+
+    class Looking:
+        workers = 3
+
+        def run(self, function, tasks):
+            given.extend(len(task[2][1]) for task in tasks)
+            return [function(*task) for task in tasks]
+
+    learned = distributed.learn(rows(), small(), executor=Looking(), **SIZES)
+    assert as_bytes(learned) == expected()
+    assert sum(given) == ROWS - 201  # all but those of the start, once
+
+
 def test_processes_give_the_same_model_though_one_is_killed(tmp_path):
     parts = [functools.partial(third, k, tmp_path / "killed") for k in range(3)]
     learned = distributed.learn(parts, small(), executor=2, **SIZES)

@@ -1,8 +1,6 @@
 """One model on a Ray cluster: the same as by joblib, whatever happens to workers."""
 
 import functools
-import os
-import sys
 
 import pytest
 from test_distributed import SIZES, die, expected, rows, small, third
@@ -12,20 +10,6 @@ from forks.distributed import RayExecutor, WorkerLostError
 from forks.estimators.saving import as_bytes
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def ray():
-    ray = pytest.importorskip("ray")
-    paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # that of the tests, too
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        runtime_env={"env_vars": paths},
-    )
-    yield ray
-    ray.shutdown()
 
 
 def test_ray_gives_the_same_model_though_a_worker_is_killed(ray, tmp_path):

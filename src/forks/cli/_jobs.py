@@ -78,9 +78,8 @@ def _learned(options: Any) -> tuple[Any, Any, Any, int]:
         classes = classes_of(options.classes, model, y)
         _check_classes(file, model, known, y, classes)
         X = X if known is None else X[known]
-        executor = distributed.JoblibExecutor(options.jobs)
         model, scores = distributed.prequential(
-            (X, y), model, executor=executor, partitions=options.jobs, classes=classes
+            (X, y), model, executor=options.jobs, partitions=options.jobs, classes=classes
         )
     if options.save is not None:
         save_model(options.save, model, encoder, file.input)

@@ -109,7 +109,7 @@ class Options(Showing, Keeping, Following, Modelling, Columns, Opening):
     ] = None
     jobs: Annotated[
         int | None,
-        count_option("Processes, which learn parts of the rows; merged into one model."),
+        count_option("Threads, which learn parts of the rows; merged into one model."),
     ] = None
     model: Annotated[
         Path | None,
@@ -129,7 +129,7 @@ def run(options: Options) -> None:
     with the same model, predictions and metrics, byte for byte. The next part of a pipe goes on
     with --model, also from a checkpoint.
 
-    With --jobs N the rows are dealt to N processes, whose models are merged in rounds. Each row is
+    With --jobs N the rows are dealt to N threads, whose models are merged in rounds. Each row is
     predicted by the one that learns it, which knows fewer rows than one model would.
 
     Exit status: 0 done, 1 failed while running, 2 bad options or input, 130 interrupted, 143

@@ -13,6 +13,8 @@ from forks.distributed.on_dask import DaskExecutor
 from forks.distributed.on_joblib import JoblibExecutor
 from forks.distributed.partitions import (
     Look,
+    brought_back,
+    cut,
     dealt,
     dealt_back,
     is_pair,
@@ -57,8 +59,9 @@ def learn(
         One that has learned nothing, or one to go on from; it stays as it is. By default a
         classifier, or a regressor if labels are numbers with fractions.
     executor : int, distributed.Client or `Executor`, optional
-        Processes of this machine, by default as many as it has cores; a Dask cluster; or something
-        with the members of `Executor`.
+        How many threads of this process, or processes of this machine if partitions are functions,
+        by default as many as it has cores; a Dask cluster; or something with the members of
+        `Executor`.
     partitions : int, optional
         How many there are to be of a tuple (X, y); by default as many as there are workers.
     start : int
@@ -148,7 +151,7 @@ class _Learning:
         spare: int = 500,
         classes: Any = None,
     ) -> None:
-        self.runner = _executor_from(executor)
+        self.runner = _executor_from(executor, source)
         n = self.runner.workers if partitions is None else whole("partitions", partitions, 1)
         whole("start", start, 1)
         self.spare = whole("spare", spare, 0)
@@ -161,14 +164,21 @@ class _Learning:
         fitted = model is not None and hasattr(model, "engine_")
         head = 0 if fitted else -(-start // len(self.parts))
         tasks = [(i, part, max(1, head)) for i, part in enumerate(self.parts)]
-        looks = self.runner.run(look, tasks)
+        looks = self._looks(tasks)
         self.heads = [min(head, each.rows) for each in looks]
-        self.left = sum(each.rows for each in looks) - sum(self.heads)
+        self.rows = [each.rows for each in looks]
+        self.left = sum(self.rows) - sum(self.heads)
         begun: Any = copy.copy(model) if fitted else self._begun(model, looks, classes)
         self.model = begun
         known = sum(self.heads) or begun.n_rounds_
         for share in shares(known, self.left, rounds):
             self._play_round(share)
+
+    def _looks(self, tasks: Sequence[Any]) -> list[Look]:
+        """Return what is to be known of partitions; rows of this process are not sent for that."""
+        far = [task for task in tasks if callable(task[1])]
+        told = iter(self.runner.run(look, far) if far else [])
+        return [next(told) if callable(task[1]) else look(*task) for task in tasks]
 
     def _begun(self, model: Any, looks: Sequence[Look], classes: Any) -> Any:
         """Return a model that has learned the first rows of all partitions."""
@@ -202,9 +212,10 @@ class _Learning:
         n = len(self.parts)
         forks = self.model.fork(n, rows=round((share[1] - share[0]) * self.left))
         each = -(-self.spare // n)
-        tasks = [(k, forks[k], self.parts[k], self.heads[k], share, each) for k in range(n)]
+        pieces = [cut(self.parts[k], *self._bounds(k, share)) for k in range(n)]
+        tasks = [(k, forks[k], *pieces[k], each) for k in range(n)]
         learned = self.runner.run(learn_share, tasks)
-        self.model = merge([fork for fork, *_ in learned])
+        self.model = merge([brought_back(learned[k][0], forks[k]) for k in range(n)])
         for pieces, (*_, scores) in zip(self.scores, learned, strict=True):
             pieces.append(scores)
         spared = dealt([(X, y) for _, X, y, _ in learned])
@@ -212,16 +223,23 @@ class _Learning:
             scores = self.model.prequential(*spared)
             self._keep(scores, [len(y) for _, _, y, _ in learned])
 
+    def _bounds(self, k: int, share: tuple[float, float]) -> tuple[int, int]:
+        """Return the first row of a share of a partition, and the one behind its last."""
+        head, left = self.heads[k], self.rows[k] - self.heads[k]
+        return head + round(share[0] * left), head + round(share[1] * left)
 
-def _executor_from(given: Any) -> Executor:
+
+def _executor_from(given: Any, source: Any) -> Executor:
     if given is None or isinstance(given, int):
-        return JoblibExecutor(-1 if given is None else given)
+        # Functions may read files in plain Python, which threads do one after the other.
+        read = isinstance(source, Sequence) and any(map(callable, source))
+        return JoblibExecutor(-1 if given is None else given, threads=not read)
     if isinstance(given, Executor):
         return given
     if hasattr(given, "submit") and hasattr(given, "nthreads"):
         return DaskExecutor(given)
     raise ValueError(
-        f"executor must be a number of processes, a Dask client or an Executor, got {given!r}"
+        f"executor must be a number of workers, a Dask client or an Executor, got {given!r}"
     )
 
 

@@ -8,7 +8,7 @@ from forks.engine.checks import whole
 
 
 class JoblibExecutor:
-    """Processes of this machine, or what ``joblib.parallel_config`` says.
+    """Processes or threads of this machine, or what ``joblib.parallel_config`` says.
 
     Parameters
     ----------
@@ -16,12 +16,16 @@ class JoblibExecutor:
         How many; -1 for all cores. With 1 everything is done in this process.
     tries : int
         How often a task is done at most if its worker dies.
+    threads : bool
+        Whether they are threads of this process: nothing has to be started or sent then. Compiled
+        code runs on all cores, the rest of Python on one at a time.
     """
 
-    def __init__(self, n_jobs: int = -1, tries: int = 3) -> None:
+    def __init__(self, n_jobs: int = -1, tries: int = 3, threads: bool = False) -> None:
         if n_jobs != -1:
             whole("n_jobs", n_jobs, 1)
         self.n_jobs, self.tries = n_jobs, whole("tries", tries, 1)
+        self.threads = threads
 
     @property
     def workers(self) -> int:
@@ -37,8 +41,10 @@ class JoblibExecutor:
 
         def attempt(left: list[int]) -> Iterator[tuple[int, Any]]:
             jobs = (delayed(_numbered)(i, function, tasks[i]) for i in left)
+            prefer = "threads" if self.threads else "processes"
+            parallel = Parallel(self.n_jobs, prefer=prefer, return_as="generator_unordered")
             try:
-                yield from Parallel(self.n_jobs, return_as="generator_unordered")(jobs)
+                yield from parallel(jobs)
             except BrokenProcessPool:  # the operating system has ended a worker
                 return
 

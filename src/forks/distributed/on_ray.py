@@ -24,15 +24,14 @@ class RayExecutor:
     @property
     def workers(self) -> int:
         """How many tasks can be done at a time: CPUs of the cluster."""
-        return max(1, int(_connected().cluster_resources().get("CPU", 1)))
+        return max(1, int(connected().cluster_resources().get("CPU", 1)))
 
     def run(self, function: Callable[..., Any], tasks: Sequence[Task]) -> list[Any]:
         """Return what the function returns for each task: see `Executor`."""
-        ray = _connected()
+        ray = connected()
         # What is lost is done again here, so that tries are counted once.
         remote = ray.remote(max_retries=0)(function)
-        names = "WorkerCrashedError", "NodeDiedError", "ObjectLostError", "OutOfMemoryError"
-        lost = tuple(getattr(ray.exceptions, name) for name in names)
+        lost = losses_of(ray)
 
         def attempt(left: list[int]) -> Iterator[tuple[int, Any]]:
             # After an error the others end by themselves: Ray may abort if tasks are cancelled.
@@ -48,8 +47,14 @@ class RayExecutor:
         return until_done(self.tries, len(tasks), attempt)
 
 
-def _connected() -> Any:
-    """Return the package, connected to a cluster."""
+def losses_of(ray: Any) -> tuple[type[Exception], ...]:
+    """Return the errors which say that a worker has died, and not what it was doing was wrong."""
+    names = "RayActorError", "WorkerCrashedError", "NodeDiedError", "ObjectLostError"
+    return tuple(getattr(ray.exceptions, name) for name in (*names, "OutOfMemoryError"))
+
+
+def connected() -> Any:
+    """Return the package, connected to a cluster; Ray is started here if there is none."""
     import ray
 
     if not ray.is_initialized():

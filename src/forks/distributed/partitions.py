@@ -86,21 +86,39 @@ def look(number: int, partition: Partition, head: int) -> Look:
         return Look(X.shape[0], _taken(X, slice(head)), y[:head], labels if few else None)
 
 
-def learn_share(
-    number: int, fork: Any, partition: Partition, head: int, share: tuple[float, float], spare: int
-) -> tuple[Any, Any, Any, Any]:
-    """Return a fork that has learned a share of a partition, the rows that it has left out, scores.
+def cut(partition: Partition, low: int, high: int) -> tuple[Partition, int, int]:
+    """Return a partition of which rows are to be learned, and the bounds of these rows in it.
 
-    The share is that of the rows after the head; the last `spare` of them are left out. The scores
-    are those of the rows that were learned, each made before.
+    Of rows in this process it has those alone, so that no others are sent to a worker.
+    """
+    if callable(partition):
+        return partition, low, high
+    X, y = partition
+    return (_taken(X, slice(low, high)), _taken(y, slice(low, high))), 0, high - low
+
+
+def learn_share(
+    number: int, fork: Any, partition: Partition, low: int, high: int, spare: int
+) -> tuple[Any, Any, Any, Any]:
+    """Return a fork that has learned rows of a partition, those that it has left out, and scores.
+
+    Of the rows from `low` to `high` the last `spare` are left out, at most half of them. The scores
+    are those of the rows that were learned, each made before. What the fork began with is not sent
+    back: see `brought_back`.
     """
     with _named(number):
         X, y = _load(partition)
-        low, high = (head + round(end * (len(y) - head)) for end in share)
         stop = high - min(spare, (high - low) // 2)
         fork = copy.copy(fork)  # where there is one process, the caller's stays as it was
         scores = fork.prequential(_taken(X, slice(low, stop)), y[low:stop])
+        fork._origin = None
         return fork, _taken(X, slice(stop, high)), y[stop:high], scores
+
+
+def brought_back(fork: Any, sent: Any) -> Any:
+    """Return a fork that a worker has sent back, with what it began with."""
+    fork._origin = sent._origin
+    return fork
 
 
 def dealt(parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any] | None:

@@ -148,7 +148,7 @@ class KeyTable:
             yield self.copies(np.arange(start, min(start + _BLOCK, len(self))))
 
     def put(self, keys: list[Any], records: Matrix) -> None:
-        """Add keys with their records; none of them may be known."""
+        """Add keys with their records, which replace those of keys that are known."""
         step = _BLOCK if self.max_keys is None else min(_BLOCK, self.max_keys)
         for start in range(0, len(keys), step):
             part = slice(start, start + step)

@@ -70,6 +70,7 @@ TINY = {
         "efforts": ("fast",),
         "shards": (2,),
         "timed_rows": 5_100,
+        "large": (),
     },
     "literature": {"rows": 200, "efforts": ("fast",)},
     "keyed": {
@@ -188,6 +189,7 @@ def test_every_file_of_a_part_is_listed():
         ("endurance", "forks bench --only endurance"),
         ("endurance/lasting", "forks bench --only lasting"),
         ("literature", "forks bench --only literature"),
+        ("merging", "forks bench --only merging"),
         ("spark", "forks bench --only spark"),
         ("stationary", "forks bench --only stationary"),
         ("tables", "forks bench --only tables --only table_speed"),
