@@ -1,6 +1,17 @@
-"""`python -m forks`: the command line."""
+"""The command line: `forks`, and `python -m forks`."""
 
-from forks.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C ends it quietly also while its modules are imported."""
+    try:
+        from forks.cli import main as command
+
+        command(prog_name="forks")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    main(prog_name="forks")
+    main()

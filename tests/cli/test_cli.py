@@ -23,6 +23,11 @@ def test_help_is_short_and_names_the_commands(arguments):
     assert len(result.output.splitlines()) < 26
 
 
+def test_no_summary_of_a_command_is_cut():
+    lines = call("--help").output.split("Commands:\n")[1].splitlines()
+    assert [line for line in lines if not line.endswith(".") or line.endswith("..")] == []
+
+
 def test_version():
     result = call("--version")
     assert result.exit_code == 0

@@ -67,6 +67,24 @@ def test_what_is_refused_is_said(served):
 
 
 @pytest.mark.parametrize(
+    ("options", "line", "told"),
+    [
+        (["learn"], {"u": 1.0}, "line 1: there is no field 'label' (see --label)"),
+        (["predict", "--id", "key"], {"u": 1.0}, "line 1: there is no field 'key' (see --id)"),
+        (["feedback", "--id", "u"], {"u": 1}, "line 1: there is no field 'label' (see --label)"),
+        (["info"], {}, "no answer from http://127.0.0.1:9: Connection refused"),
+    ],
+)
+def test_the_shell_is_told_what_is_wrong(options, line, told):
+    command = [sys.executable, "-m", "forks.cli", "client", *options, "--url", "http://127.0.0.1:9"]
+    found = subprocess.run(
+        command, input=json.dumps(line) + "\n", capture_output=True, text=True, check=False
+    )
+    assert found.returncode != 0
+    assert found.stderr in (f"Error: {told}\n", f"Error: standard input, {told}\n")
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--host", "0.0.0.0"], "--tokens says who may do what"),

@@ -29,11 +29,14 @@ class Options:
 
 
 def client(options: Options) -> None:
-    """Ask a service: rows as JSON objects, one a line, from stdin; answers the same, to stdout.
+    """Ask a service, or teach it.
 
-    predict writes a line for each row; learn and feedback write what was learned. A token is taken
-    from the variable FORKS_TOKEN.
+    Rows are JSON objects, one a line, from stdin; answers are the same, to stdout. predict writes a
+    line for each row; learn and feedback write what was learned. A token is taken from the variable
+    FORKS_TOKEN.
     """
+    from urllib.error import URLError
+
     from forks.serve.client import Client, ServiceError
 
     service = Client(options.url, options.model, os.environ.get("FORKS_TOKEN"))
@@ -45,12 +48,17 @@ def client(options: Options) -> None:
                 _ask(service, options, rows)
     except ServiceError as error:
         raise ValueError(str(error)) from None
+    except (URLError, TimeoutError) as error:
+        reason = getattr(error, "reason", error)
+        told = getattr(reason, "strerror", None) or reason
+        raise OSError(f"no answer from {options.url}: {told}") from None
 
 
-def _batches(size: int) -> Iterator[list[dict[str, Any]]]:
+def _batches(size: int) -> Iterator[dict[int, dict[str, Any]]]:
+    """Read rows, some at a time, by the numbers of their lines."""
     lines = enumerate(sys.stdin, 1)
     while some := list(islice(lines, size)):
-        rows = []
+        rows = {}
         for number, line in some:
             if not line.strip():
                 continue
@@ -60,14 +68,18 @@ def _batches(size: int) -> Iterator[list[dict[str, Any]]]:
                 raise ValueError(f"standard input, line {number}: {error}") from None
             if not isinstance(row, dict):
                 raise ValueError(f"standard input, line {number}: must be a JSON object")
-            rows.append(row)
+            rows[number] = row
         if rows:
             yield rows
 
 
-def _ask(service: Any, options: Options, rows: list[dict[str, Any]]) -> None:
-    ids = None if options.id is None else [str(row.pop(options.id, "")) for row in rows]
-    labels = [row.pop(options.label, None) for row in rows]
+def _ask(service: Any, options: Options, numbered: dict[int, dict[str, Any]]) -> None:
+    rows = list(numbered.values())
+    ids = None
+    if options.id is not None:
+        found = _field("id", options.id, numbered, needed=options.verb != Verb.LEARN)
+        ids = [str(id) for id in found]
+    labels = _field("label", options.label, numbered, needed=options.verb != Verb.PREDICT)
     if options.verb == Verb.PREDICT:
         told = service.predict(rows, ids)
         for i, answer in enumerate(told["predictions"]):
@@ -84,3 +96,13 @@ def _ask(service: Any, options: Options, rows: list[dict[str, Any]]) -> None:
         raise ValueError("feedback needs --id, the field that has the id")
     else:
         typer.echo(json.dumps(service.feedback(dict(zip(ids, labels, strict=True)))))
+
+
+def _field(option: str, name: str, rows: dict[int, dict[str, Any]], needed: bool) -> list[Any]:
+    """Take a field out of all rows; if it is needed, each must have it."""
+    for number, row in rows.items():
+        if needed and row.get(name) is None:
+            raise ValueError(
+                f"standard input, line {number}: there is no field {name!r} (see --{option})"
+            )
+    return [row.pop(name, None) for row in rows.values()]

@@ -75,9 +75,10 @@ class Options:
 
 
 def compare(options: Options) -> None:
-    """Play methods side by side on a data set: ours, and models of River and scikit-learn.
+    """Play methods side by side on a data set.
 
-    Each row is predicted before it is learned, and every row counts.
+    They are ours, and models of River and scikit-learn. Each row is predicted before it is learned,
+    and every row counts.
     """
     from forks.cli._models import guess_task
     from forks.experiments.compare import run_compare

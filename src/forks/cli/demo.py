@@ -27,7 +27,10 @@ class Options:
 
 
 def demo(options: Options) -> None:
-    """Learn a drifting stream live and draw the mistake rate, or serve it with a live page."""
+    """Learn a drifting stream live and draw the mistake rate.
+
+    With --serve a service learns it, with a live page.
+    """
     if options.serve:
         from forks.cli.serve import needs_serve
 

@@ -211,6 +211,9 @@ def check_learnable(batch: Batch) -> None:
 
 
 def _check_labels(labels: list[Any], place: str) -> None:
+    kinds = {*map(type, labels)}
+    if kinds <= {str, bool} or (kinds <= {int, float, bool} and _all_small(labels)):
+        return
     for i, label in enumerate(labels):
         if label is None or not isinstance(label, str | bool | int | float) or _too_large(label):
             at = f"{place}[{i}]"
@@ -221,10 +224,21 @@ def _check_cells(batch: Batch) -> None:
     if len(batch) == 0:
         raise BodyError("there are no rows")
     for name, cells in batch.columns.items():
-        if {float, int} & set(map(type, cells)):
+        kinds = {*map(type, cells)}
+        if kinds & {float, int} and (str in kinds or not _all_small(cells)):
             for row, cell in enumerate(cells):
                 if _too_large(cell):
                     raise BodyError("a number must be finite", f"$.rows[{row}].{name}")
+
+
+def _all_small(numbers: list[Any]) -> bool:
+    """Return whether numbers are far from too large: an answer in one go for most columns."""
+    some = [*filter(None, numbers)]  # those that are missing, and zeros, are not
+    try:
+        finite = all(map(math.isfinite, some))
+    except (TypeError, OverflowError):
+        return False
+    return not some or (finite and max(some) < 1e300 and min(some) > -1e300)
 
 
 def _too_large(cell: Any) -> bool:

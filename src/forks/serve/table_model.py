@@ -131,16 +131,24 @@ class TableModel:
             return Answers([float(np.mean(labels))] * n, None, None)
         return Answers([Counter(labels).most_common(1)[0][0]] * n, None, None)
 
-    def _answers(self, scores: np.ndarray) -> Answers:
+    def _answers(self, scores: np.ndarray, y: np.ndarray | None = None) -> Answers:
+        """Return the answers that scores stand for; with labels, count how right they are."""
         model = self.estimator
+        if y is not None and self.measures is None:
+            self.measures = self._new_measures()
         if model._task == "regression":
+            if y is not None:
+                self.measures.update(y, scores)
             return Answers(scores.tolist(), None, None)
-        labels = model.labels_of(scores).tolist()
+        labels = model.labels_of(scores)
         keyed = isinstance(model, KeyedEstimator)
         shares = (
             model.probabilities_of(scores) if keyed else probabilities_of(model.learner_, scores)
         )
-        return Answers(labels, None if shares is None else shares.tolist(), model.classes_.tolist())
+        if y is not None:
+            self.measures.update(y, labels, scores, shares, model.classes_)
+        listed = None if shares is None else shares.tolist()
+        return Answers(labels.tolist(), listed, model.classes_.tolist())
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -231,20 +239,10 @@ class TableModel:
             some = None if weights is None else weights[part]
             rows = X.part(start, start + size) if isinstance(X, KeyedRows) else X[part]
             scores = self.estimator.prequential(*_given(rows), y[part], sample_weight=some)
-            parts.append(self._answers(scores))
-            self._count(y[part], parts[-1], scores)
+            parts.append(self._answers(scores, y[part]))
             if give_way is not None:
                 give_way()
         return parts[0] if len(parts) == 1 else Answers.joined(parts)
-
-    def _count(self, y: np.ndarray, answers: Answers, scores: np.ndarray) -> None:
-        if self.measures is None:
-            self.measures = self._new_measures()
-        if answers.classes is None:
-            self.measures.update(y, scores)
-            return
-        shares = None if answers.probabilities is None else np.array(answers.probabilities)
-        self.measures.update(y, np.array(answers.labels), scores, shares, answers.classes)
 
     def _new_measures(self) -> Any:
         if self.estimator._task == "regression":

@@ -1,5 +1,7 @@
 """Rows with labels, as requests bring them: columns of cells."""
 
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +33,11 @@ class Batch(NamedTuple):
         """Make it of rows; a cell that a row does not have is missing."""
         if len(rows) == 1:
             return cls({name: [cell] for name, cell in rows[0].items()}, labels, weights, 1)
-        names = dict.fromkeys(rows[0]) if rows else {}
-        if any(row.keys() != names.keys() for row in rows):
-            names = dict.fromkeys(name for row in rows for name in row)
-        return cls({k: [row.get(k) for row in rows] for k in names}, labels, weights, len(rows))
+        columns = _of_like_rows(rows)
+        if columns is None:
+            names = dict.fromkeys(chain.from_iterable(rows))
+            columns = {name: [row.get(name) for row in rows] for name in names}
+        return cls(columns, labels, weights, len(rows))
 
     def __len__(self) -> int:
         return self.n
@@ -79,3 +82,13 @@ class Batch(NamedTuple):
             if wrong:
                 raise ValueError(f"row {wrong[0] + 1}, column {name!r}: not a number")
         return found.astype(np.float64).T.copy()
+
+
+def _of_like_rows(rows: list[dict[str, Any]]) -> dict[str, list[Any]] | None:
+    """Return the columns of rows that have the same names, as most have; None for others."""
+    if len({*map(len, rows)}) != 1:
+        return None
+    try:
+        return {name: list(map(itemgetter(name), rows)) for name in rows[0]}
+    except KeyError:
+        return None
