@@ -260,7 +260,7 @@ def test_a_name_that_two_columns_have_is_an_error(tmp_path, header):
         (lzma.compress(b"a,y\n1,2\n"), r"compressed by xz: .* let its name end in \.xz"),
         (b"a,y\n1,2\n\x81\x8d\n", "not UTF-8 or CP1252 text"),
     ],
-    ids=["gzip", "bzip2", "xz", "bytes"],  # gzip has the time in it, and workers must agree on names
+    ids=["gzip", "bzip2", "xz", "bytes"],  # gzip writes the time, and workers must agree on names
 )
 @pytest.mark.parametrize("piped", [False, True])
 def test_what_is_no_text_is_named(tmp_path, monkeypatch, contents, fault, piped):
