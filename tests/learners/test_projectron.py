@@ -34,7 +34,7 @@ def oracle_run(learner, X, y, weights=None):
 @FORMS
 @pytest.mark.parametrize("learner", [SMALL, POLYNOMIAL], ids=["gaussian", "polynomial"])
 def test_every_score_is_the_oracles(form, learner):
-    X, y = stream()
+    X, y = stream(seed=5)  # no score is 0 up to rounding, whose sign differs between machines
     for weights in (None, weights_for(y)):
         expected, points = oracle_run(learner, X, y, weights)
         scores, engine = engine_run(learner, form(X), y, weights=weights)
