@@ -6,7 +6,8 @@ import pytest
 from forks import oracles
 from forks.engine import entry
 from forks.parts.persistence import (
-    REPEATS,
+    COMPARED,
+    REPEATED,
     Persistence,
     PersistenceRule,
     correction,
@@ -21,27 +22,32 @@ SIZE = 50
 
 
 @entry
-def _play(rule, persistence, ring, delay, Y, answers, last, base, corrections):
-    x = ring.rows[0]
+def _play(rule, persistence, ring, delay, X, Y, answers, last, base, corrections):
     for t in range(Y.shape[0]):
-        known = t - 1 - delay
-        write_last(rule, persistence, ring, known, last[t])
+        x, known = X[t], t - 1 - delay
+        write_last(rule, persistence, ring, known, x, last[t])
         write_base(rule, persistence, base[t])
         for o in range(Y.shape[1]):
             corrections[t, o] = correction(persistence, known, o)
-        observe(rule, persistence, ring, t, known, Y[t], answers[t])
+        observe(rule, persistence, ring, t, known, x, Y[t], answers[t])
         remember(ring, t, x, Y[t], 1.0)
 
 
-def play(classifies, Y, answers, delay=0):
+def play(classifies, Y, answers, delay=0, X=None):
     """Return the last label's answers, the base rates, the corrections, and what is kept."""
     n = Y.shape[1]
-    zeros = map(np.zeros, ((SIZE, n), (n, 2), n, n, 1))
+    X = np.arange(float(len(Y)))[:, None] if X is None else X
+    zeros = map(np.zeros, ((SIZE, n), (n, 2), n, n, (2, 2)))
     persistence = Persistence(*zeros)
     ring = Ring(np.zeros((SIZE, 1)), np.zeros((SIZE, n)), np.zeros(SIZE))
     out = [np.empty_like(Y) for _ in range(3)]
-    _play.over()(PersistenceRule(classifies), persistence, ring, delay, Y, answers, *out)
+    _play.over()(PersistenceRule(classifies), persistence, ring, delay, X, Y, answers, *out)
     return *out, persistence
+
+
+def rate(persistence, equal=0):
+    """Return how often labels are repeated; of rows that equal the one before if `equal` is 1."""
+    return persistence.counts[equal, REPEATED] / persistence.counts[equal, COMPARED]
 
 
 def labels(n, n_outputs, stays, seed=0):
@@ -67,15 +73,16 @@ def test_every_row_is_the_oracles(n_outputs, classifies, delay):
     if not classifies:
         Y[90::60] *= 1e4
     answers = Y + rng.normal(size=Y.shape).cumsum(axis=0)
-    last, base, corrections, _ = play(classifies, Y, answers, delay)
+    X = rng.integers(0, 2, (700, 1)).astype(float)  # every other row is one that was there before
+    last, base, corrections, _ = play(classifies, Y, answers, delay, X)
     oracle = oracles.LastLabels(n_outputs, classifies)
     oracle.delay = delay
     for t in range(len(Y)):
-        np.testing.assert_allclose(last[t], oracle.last(), rtol=1e-9)
+        np.testing.assert_allclose(last[t], oracle.last(X[t]), rtol=1e-9)
         np.testing.assert_allclose(base[t], oracle.base(), rtol=1e-9, atol=1e-12)
         if not classifies:
             np.testing.assert_allclose(corrections[t], oracle.correction(), rtol=1e-9, atol=1e-12)
-        oracle.observe(Y[t], answers[t])
+        oracle.observe(X[t], Y[t], answers[t])
 
 
 @pytest.mark.parametrize("n_outputs", [1, 4])
@@ -83,7 +90,7 @@ def test_every_row_is_the_oracles(n_outputs, classifies, delay):
 def test_the_rate_of_repeats_is_found(n_outputs, stays):
     Y = labels(5000, n_outputs, stays)
     last, _, _, persistence = play(True, Y, np.zeros_like(Y))
-    assert persistence.levels[REPEATS] == pytest.approx(stays, abs=0.06)
+    assert rate(persistence) == pytest.approx(stays, abs=0.06)
     p = 0.5 + 0.5 * last[1000:]
     np.testing.assert_allclose(p.sum(axis=1), 1.0 if n_outputs > 1 else p[:, 0], rtol=1e-12)
     given = np.where(Y[1000:] > 0.0, p, 1.0 - p)[:, 0] if n_outputs == 1 else p[Y[1000:] > 0.0]
@@ -94,8 +101,17 @@ def test_the_rate_of_repeats_is_found(n_outputs, stays):
 def test_late_labels_are_judged_by_how_they_do_late():
     Y = labels(8000, 1, 0.9)
     for delay in (0, 1, 4):
-        rate = play(True, Y, np.zeros_like(Y), delay)[-1].levels[REPEATS]
-        assert rate == pytest.approx(0.5 + 0.5 * 0.8 ** (delay + 1), abs=0.06)
+        late = play(True, Y, np.zeros_like(Y), delay)[-1]
+        assert rate(late) == pytest.approx(0.5 + 0.5 * 0.8 ** (delay + 1), abs=0.06)
+
+
+def test_equal_rows_have_a_rate_of_their_own():
+    X = np.repeat(np.arange(500.0), 10)[:, None]
+    Y = np.where(X % 2 == 0, 1.0, -1.0)  # ten rows alike, then the other label
+    last, _, _, persistence = play(True, Y, np.zeros_like(Y), X=X)
+    assert rate(persistence, equal=1) == 1.0
+    assert rate(persistence, equal=0) == 0.0
+    assert np.mean((last[100:] >= 0.0) != (Y[100:] > 0.0)) == 0.0
 
 
 def test_residuals_that_last_are_taken_off_and_others_are_left():
@@ -138,6 +154,6 @@ def test_targets_that_are_mostly_zero_have_their_mean():
     assert play(False, Y, np.zeros_like(Y))[1][-1, 0] == pytest.approx(Y.mean(), rel=0.02)
 
 
-def test_the_rate_has_limits():
+def test_counts_have_limits():
     limit, _ = persistence_limits(play(True, labels(10, 1, 0.5), np.zeros((10, 1)))[-1])
-    assert (limit.low, limit.high) == (0.0, 1.0)
+    assert (limit.low, limit.high) == (0.0, np.inf)

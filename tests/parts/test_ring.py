@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks.engine import entry, rows_from, take
-from forks.parts.ring import Ring, keep, last_slots, remember
+from forks.parts.ring import Ring, holds, keep, last_slots, remember
 
 SIZE = 7
 
@@ -14,6 +14,12 @@ SIZE = 7
 def _remember_all(ring, first, X, Y, weights):
     for t in range(weights.shape[0]):
         remember(ring, first + t, take(X, t), Y[t], weights[t])
+
+
+@entry
+def _held(ring, t, X, out):
+    for i in range(out.shape[0]):
+        out[i] = holds(ring, t, take(X, i))
 
 
 def empty(n_features=4, n_outputs=2):
@@ -61,3 +67,15 @@ def test_a_whole_ring_and_nothing_can_be_kept():
     keep(ring, last_slots(SIZE + 3, SIZE, SIZE))
     for array, expected in zip(ring, rows, strict=True):
         np.testing.assert_array_equal(array, expected[3:])
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_a_row_is_known_again(form):
+    X, Y, weights = stream(20)
+    ring = empty()
+    _remember_all.over()(ring, 0, rows_from(X), Y, weights)
+    others = np.vstack([X, X[15] * [1, 1, 1, 1.001], X[15] * [0, 1, 1, 1], X[15] + [0, 0, 0, 1]])
+    held = np.zeros(len(others), bool)
+    for t in range(20 - SIZE, 20):
+        _held.over()(ring, t, rows_from(form(others)), held)
+        np.testing.assert_array_equal(held, (others == X[t]).all(axis=1))

@@ -24,6 +24,7 @@ from forks.estimators.inputs import (
     part_of,
 )
 from forks.estimators.insight import Insight
+from forks.estimators.late import LateLabels
 from forks.estimators.order import random_order
 from forks.estimators.telling import learn_and_tell, tell_of_compiling
 from forks.estimators.warning import MendWarning, warn_caller
@@ -33,7 +34,7 @@ Answer = TypeVar("Answer")
 Learn = Callable[..., Any]  # of rows, targets and weights
 
 
-class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
+class OnlineEstimator(LateLabels, Insight, GapFiller, Beginner, Forking, BaseEstimator):
     """Learns a stream chunk by chunk with one engine.
 
     A subclass returns the learner (`_configured`), turns labels into targets (`targets_of`) and
@@ -136,7 +137,12 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         return self
 
     def prequential(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        delay: int | None = None,
     ) -> np.ndarray:
         """Score each row before its label is used, learning as it goes; may be called again.
 
@@ -146,6 +152,10 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         ----------
         X, y, classes, sample_weight
             As for `partial_fit`.
+        delay : int, optional
+            Labels come late: each row is scored by a model that has learned all rows but the last
+            `delay` before it. The last labels come when all rows are scored. The model is told,
+            see `expect_delay`. By default each label comes before the next row is scored.
 
         Returns
         -------
@@ -158,6 +168,8 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
             if not is_empty(y):
                 raise ValueError(f"X has no rows, but y has {np.size(y)}")
             return np.empty(0) if first else self._shaped(np.empty((0, self.engine_.n_outputs)))
+        if delay is not None:
+            return self._play_late(X, y, classes, sample_weight, whole("delay", delay, 0))
         return self._play(
             X, y, classes, sample_weight, lambda *rows: self._shaped(self._learn(*rows))
         )
@@ -191,29 +203,6 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
                 return self._by_classes(labels, learn_part)
 
         return self._whole_call(work, first)
-
-    def score_then_learn(
-        self, ahead: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> np.ndarray:
-        """Score each row of `ahead`, then learn the row of X beside it: labels that come late.
-
-        Parameters
-        ----------
-        ahead : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Rows to score, each before the row of X beside it is learned.
-        X, y, classes, sample_weight
-            As for `partial_fit`; as many rows as `ahead`, and at least one.
-
-        Returns
-        -------
-        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
-            Of the rows of `ahead`.
-        """
-
-        def learn(*rows: Any) -> np.ndarray:
-            return self._shaped(self._score_and_learn(*rows))
-
-        return self._play(X, y, classes, sample_weight, learn, ahead)
 
     def _check(
         self, X: Any, y: Any, sample_weight: Any, first: bool
@@ -278,22 +267,6 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
             if self.verbose:
                 return learn_and_tell(self._learn_rows, X, targets, weights)
             return self._learn_rows(X, targets, weights)
-
-    def _score_and_learn(
-        self, X: Any, ahead: Any, targets: Matrix, weights: Vector | None
-    ) -> Matrix:
-        if weights is None:
-            weights = np.ones(X.shape[0])
-        parts, start = [], 0
-        while self._is_beginning and start < X.shape[0]:
-            row = slice(start, start + 1)
-            parts.append(self.engine_.predict(self._scaled(ahead[row]), ahead=True))
-            self._learn(X[row], targets[row], weights[row])
-            start += 1
-        weights = self._held(X, weights, targets)
-        ahead, X = (self._scaled(rows[start:] if start else rows) for rows in (ahead, X))
-        parts.append(self.engine_.score_then_learn(ahead, X, targets[start:], weights[start:]))
-        return np.concatenate(parts)
 
     # ---- calls that threads share and interrupts cut -----------------------------------------
 
@@ -389,36 +362,6 @@ class OnlineEstimator(Insight, GapFiller, Beginner, Forking, BaseEstimator):
         save(path, self)
 
     # ---- predicting --------------------------------------------------------------------------
-
-    def score_ahead(self, X: Any) -> np.ndarray:
-        """Score the next rows of the stream, whose labels are to come; learns nothing.
-
-        Like the scores of `prequential` and `score_then_learn`, these may lean on the last labels.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : array of shape (n_rows,), or (n_rows, n_classes) for more than two classes
-        """
-        return self._shaped(self._scores(X, ahead=True))
-
-    def expect_delay(self, n: int) -> None:
-        """Say that the label of a row comes after n further rows have been scored.
-
-        What leans on the last labels is judged by how it does n rows later. For models that have
-        learned at least one row.
-
-        Parameters
-        ----------
-        n : int
-            Rows; 0 if each label comes before the next row.
-        """
-        check_is_fitted(self, "engine_")
-        self.engine_.expect_delay(whole("n", n, 0))
 
     def _scores(self, X: Any, ahead: bool = False) -> Matrix:
         """Return the scores of rows; if they are `ahead`, the next ones of the stream."""

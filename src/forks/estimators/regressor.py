@@ -83,6 +83,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         y: Any,
         classes: None = None,
         sample_weight: Any = None,
+        delay: int | None = None,
         interval: float | None = None,
     ) -> Any:
         """Predict each row before its target is used, learning as it goes; may be called again.
@@ -95,9 +96,11 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             As for `partial_fit`.
         classes : None
             For classifiers.
+        delay : int, optional
+            As for classifiers: targets come so many rows late.
         interval : float, optional
             Coverage of prediction intervals, between 0 and 1. Rows are then learned one by one,
-            which takes longer.
+            which takes longer. Not with `delay`.
 
         Returns
         -------
@@ -107,7 +110,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             Lower and upper ends of the intervals; only with `interval`.
         """
         if interval is None:
-            return super().prequential(X, y, classes, sample_weight)
+            return super().prequential(X, y, classes, sample_weight, delay)
+        if delay is not None:
+            raise ValueError("interval and delay cannot be given together")
         level = check_level("interval", interval)
         if is_empty(X):
             return super().prequential(X, y), np.empty((0, 2))

@@ -136,7 +136,7 @@ _MEANS = (
     "conformal.sizes",
     "persistence.sums",
     "persistence.spread",
-    "persistence.levels",
+    "persistence.counts",
     "stack.blend.weights",
     "stack.blend.covariance",
     "stack.trust",

@@ -156,7 +156,9 @@ def _score(rule, state, work, x, out):
             scratch = workspace(rule.learner, expert, work.expert)
             score(rule.learner, expert, scratch, x, work.answers[e])
     known = state.counts[COUNT.rounds] - 1
-    lasting.write_last(rule.persistence, state.persistence, state.ring, known, work.answers[LAST])
+    lasting.write_last(
+        rule.persistence, state.persistence, state.ring, known, x, work.answers[LAST]
+    )
     lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
     _answer(rule, state, work, weights, work.p, question, known, out)
@@ -261,7 +263,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     t = counts[COUNT.rounds]
     known = t - 1 - counts[COUNT.delay]
     answers = experts.answers
-    lasting.write_last(rule.persistence, state.persistence, state.ring, known, answers[LAST])
+    lasting.write_last(rule.persistence, state.persistence, state.ring, known, x, answers[LAST])
     lasting.write_base(rule.persistence, state.persistence, answers[BASE])
     for o in range(out.shape[0]):
         horizon.earlier[BASE, o] = answers[BASE, o]
@@ -292,7 +294,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
             far.likelihoods[g] = weighing.likelihood_of(rule.experts, experts, far.answers, g, y)
         learn_far(rule.horizon, horizon, far, t, y, counts_as)
         weighing.weigh(rule.experts, experts, work.p, y, weight, error)
-        lasting.observe(rule.persistence, state.persistence, state.ring, t, known, y, work.mixed)
+        lasting.observe(rule.persistence, state.persistence, state.ring, t, known, x, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
         counts[COUNT.rounds] = t + 1
         next_period(rule.horizon, horizon, experts.weights[SETTLED], t + 1)

@@ -111,8 +111,8 @@ class OverTimeOracle:
                 if self.horizon.first == len(self.past):
                     expert.machine.kept = expert.machine.w
                 expert.answer = expert.machine.play(x, y, weight)
-        p = self.predictions({e: expert.answer for e, expert in there.items()})
-        earlier = self.predictions({e: expert.machine.earlier for e, expert in there.items()})
+        p = self.predictions(x, {e: expert.answer for e, expert in there.items()})
+        earlier = self.predictions(x, {e: expert.machine.earlier for e, expert in there.items()})
         answer, _ = self.mixed(p)
         if weight != 0.0:
             self.learn(x, y, weight, p, earlier)
@@ -124,9 +124,9 @@ class OverTimeOracle:
     def score(self, x: Vector) -> Vector:
         """Return the answer for a row whose label will not come."""
         answers = {e: expert.machine.score(x) for e, expert in enumerate(self.places) if expert}
-        return self.far(self.weights[SETTLED], self.predictions(answers))
+        return self.far(self.weights[SETTLED], self.predictions(x, answers))
 
-    def predictions(self, answers: dict[int, Vector]) -> list[Vector | None]:
+    def predictions(self, x: Vector, answers: dict[int, Vector]) -> list[Vector | None]:
         """Return what the experts say, the mean of the first two, the last label, base rates."""
         said: list[Vector | None] = []
         for e, expert in enumerate(self.places):
@@ -137,7 +137,7 @@ class OverTimeOracle:
                 said.append(expert.line.probabilities(f) if self.classifies else f)
         first, second = said[:2]
         said.append(None if first is None or second is None else 0.5 * (first + second))
-        for f in (self.labels.last(), self.labels.base()):
+        for f in (self.labels.last(x), self.labels.base()):
             if self.classifies:
                 f = np.clip(0.5 + 0.5 * f, SURE, 1.0 - SURE)
                 f = f / f.sum() if self.n > 1 else f
@@ -205,7 +205,7 @@ class OverTimeOracle:
                 expert.line.learn(expert.answer, y, power)
         if not self.classifies:
             self.variance.observe(error)
-        self.labels.observe(y, mixture)
+        self.labels.observe(x, y, mixture)
         self.past.append((x, y, weight))
         self.horizon.end_of_round(self.weights[SETTLED], len(self.past))
         if (len(self.past) - 1) % 64 == 0:

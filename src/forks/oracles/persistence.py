@@ -12,11 +12,12 @@ class LastLabels:
 
     def __init__(self, n_outputs: int, classifies: bool):
         self.n, self.classifies, self.delay = n_outputs, classifies, 0
+        self.rows: list[Vector] = []
         self.labels: list[Vector] = []
         self.residuals: list[Vector] = []
         self.mean = np.zeros(n_outputs)  # of the labels, which are bounded in regression
         self.deviation = np.zeros(n_outputs)  # mean absolute one
-        self.repeats = 0.0  # how often the label was repeated, over 500 rounds
+        self.counts = np.zeros((2, 2))  # repeats of labels, and all; of other rows, of equal ones
         self.products, self.squares = np.zeros(n_outputs), np.zeros(n_outputs)
 
     @property
@@ -25,8 +26,13 @@ class LastLabels:
         t = len(self.labels) - 1 - self.delay
         return t if t >= 0 else None
 
-    def last(self) -> Vector:
-        """Return the answer of the last known label: 2 p - 1 for classes."""
+    def _counts(self, x: Vector) -> Vector:
+        """Return the counts for row x: is it that of the last known label?"""
+        assert self.known is not None
+        return self.counts[int(np.array_equal(x, self.rows[self.known]))]
+
+    def last(self, x: Vector) -> Vector:
+        """Return the answer of the last known label for row x: 2 p - 1 for classes."""
         if self.known is None:
             if not self.classifies:
                 return self.base()
@@ -34,7 +40,8 @@ class LastLabels:
         label = self.labels[self.known]
         if not self.classifies:
             return label
-        q = np.clip(self.repeats, SURE, 1.0 - SURE)
+        repeats, n = self._counts(x)
+        q = np.clip((repeats + 0.5) / (n + 1.0), SURE, 1.0 - SURE)
         other = (1.0 - q) / max(1, self.n - 1)
         return 2.0 * np.where(label > 0.0, q, other) - 1.0
 
@@ -49,15 +56,17 @@ class LastLabels:
         r = np.divide(self.products, self.squares, out=np.zeros(self.n), where=self.squares > 0.0)
         return np.clip(r, 0.0, 1.0) * self.residuals[self.known]
 
-    def observe(self, y: Vector, answer: Vector) -> None:
-        """Learn from a row whose answer, uncorrected, is given."""
+    def observe(self, x: Vector, y: Vector, answer: Vector) -> None:
+        """Learn from row x and its label; the answer, uncorrected, is given."""
         residual, t = y - answer, len(self.labels)
         if self.known is not None:
             same = np.array_equal(y > 0.0, self.labels[self.known] > 0.0)
-            self.repeats += (same - self.repeats) / min(t, 500)
+            counts = self._counts(x)
+            counts[:] = 0.998 * counts + [same, 1.0]
             before = self.residuals[self.known]
             self.products = 0.999 * self.products + residual * before
             self.squares = 0.999 * self.squares + before**2
+        self.rows.append(x)
         self.labels.append(y)
         away = y - self.mean
         if not self.classifies and t >= 100:

@@ -1,8 +1,14 @@
 """What the last labels say by themselves: the label repeats, the residual lasts; and base rates.
 
 For classes, the label of the last row whose label is known is repeated, with the probability that
-this has been right recently; in regression it is the last target. `delay` is the number of rows
-between: with labels that come n rows late, row t is compared with row t - 1 - n.
+this has been right recently,
+
+    q = (r + 1/2) / (n + 1),    r <- k r + [repeated],    n <- k n + 1,    k = 1 - 1 / memory,
+
+with r and n of their own for rows that equal the row whose label it is: where a source sends the
+same row again and again, what follows a change of it is another matter. In regression the last
+target is repeated. `delay` is the number of rows between: with labels that come n rows late, row t
+is compared with row t - 1 - n.
 
 In regression the residual e of the last known row corrects the answer: f + r e, with
 r = sum e_t e_{t-1-delay} / sum e_{t-1-delay}^2, between 0 and 1, both sums forgotten at `keep` a
@@ -19,15 +25,16 @@ import numpy as np
 
 from forks.engine import Limit, Matrix, Vector, finite, njit
 from forks.parts.expansion import finite_or_zero
+from forks.parts.ring import holds
 
-REPEATS = 0  # what `levels` holds: how often the label was repeated
+REPEATED, COMPARED = 0, 1  # what a row of `counts` holds
 
 
 class PersistenceRule(NamedTuple):
     """Constants."""
 
     classifies: bool
-    memory: float = 500.0  # rounds, of the rate of repeats
+    memory: float = 500.0  # rounds, of the counts of repeats
     keep: float = 0.999
     sure: float = 0.005
     farthest: float = 50.0  # large, since targets may be mostly 0
@@ -41,27 +48,38 @@ class Persistence(NamedTuple):
     sums: Annotated[Matrix, "outputs", 2]  # of e_t e_{t-1-delay}, and of e_{t-1-delay}^2
     base: Annotated[Vector, "outputs"]
     spread: Annotated[Vector, "outputs"]  # mean |y - base|, for regression
-    levels: Annotated[Vector, 1]
+    counts: Annotated[Matrix, 2, 2]  # of repeated labels; of other rows, and of equal ones
 
 
 def persistence_limits(persistence: Persistence) -> list[Limit]:
     """Return the bounds of what may be stored."""
     return [
-        Limit("rate of repeats", persistence.levels, 0.0, 1.0),
+        Limit("counts of labels", persistence.counts, 0.0, np.inf),
         Limit("deviations of targets", persistence.spread, 0.0, np.inf),
     ]
 
 
 @njit
-def write_last(rule, persistence, ring, known, out):
-    """Write the answer that repeats the label of round `known`, counted from 0; 0 if none is."""
+def _counts_for(persistence, ring, known, x):
+    """Return the counts that row x belongs to: is it that of round `known`?"""
+    return persistence.counts[1 if known >= 0 and holds(ring, known, x) else 0]
+
+
+@njit
+def write_last(rule, persistence, ring, known, x, out):
+    """Write the answer for row x that repeats the label of round `known`, counted from 0.
+
+    It says nothing about classes if no label is known.
+    """
     n = out.shape[0]
     slot = known % ring.targets.shape[0]
     if not rule.classifies:
         for o in range(n):
             out[o] = ring.targets[slot, o] if known >= 0 else persistence.base[o]
         return
-    q = min(max(persistence.levels[REPEATS], rule.sure), 1.0 - rule.sure)
+    counts = _counts_for(persistence, ring, known, x)
+    q = (counts[REPEATED] + 0.5) / (counts[COMPARED] + 1.0)
+    q = min(max(q, rule.sure), 1.0 - rule.sure)
     if known < 0:
         q = 0.5 if n == 1 else 1.0 / n
     other = 1.0 - q if n == 1 else (1.0 - q) / (n - 1)
@@ -97,8 +115,8 @@ def _count_base(rule, persistence, t, o, y):
 
 
 @njit
-def observe(rule, persistence, ring, t, known, y, answers):
-    """Learn from the targets y of round t; `answers` are those of the mixture, uncorrected."""
+def observe(rule, persistence, ring, t, known, x, y, answers):
+    """Learn from row x and the targets y of round t; `answers` are the mixture's, uncorrected."""
     n, size = y.shape[0], persistence.residuals.shape[0]
     same = known >= 0
     for o in range(n):
@@ -115,6 +133,7 @@ def observe(rule, persistence, ring, t, known, y, answers):
                 sums[0], sums[1] = products, squares
         persistence.residuals[t % size, o] = residual
     if known >= 0:
-        rate = persistence.levels[REPEATS]
-        counted = min(t, rule.memory)
-        persistence.levels[REPEATS] = rate + ((1.0 if same else 0.0) - rate) / counted
+        counts = _counts_for(persistence, ring, known, x)
+        keep = 1.0 - 1.0 / rule.memory
+        counts[REPEATED] = keep * counts[REPEATED] + (1.0 if same else 0.0)
+        counts[COMPARED] = keep * counts[COMPARED] + 1.0

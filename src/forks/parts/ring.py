@@ -50,7 +50,26 @@ def _write_sparse(x, rows, slot):
         rows[slot, x.features[e]] = x.values[e]
 
 
+def _equals_dense(x, row):
+    for j in range(x.shape[0]):
+        if x[j] != row[j]:
+            return False
+    return True
+
+
+def _equals_sparse(x, row):
+    there = 0
+    for e in range(x.values.shape[0]):
+        if x.values[e] != row[x.features[e]]:
+            return False
+        there += x.values[e] != 0.0
+    for j in range(row.shape[0]):
+        there -= row[j] != 0.0
+    return there == 0
+
+
 _write = by_form(_write_dense, _write_sparse)
+_equals = by_form(_equals_dense, _equals_sparse)
 
 
 @njit
@@ -61,3 +80,9 @@ def remember(ring, t, x, y, weight):
     for o in range(ring.targets.shape[1]):
         ring.targets[slot, o] = y[o]
     ring.weights[slot] = weight
+
+
+@njit
+def holds(ring, t, x):
+    """Return whether row t of the stream, which is still there, equals x."""
+    return _equals(x, ring.rows[t % ring.rows.shape[0]])
