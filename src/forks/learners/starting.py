@@ -69,9 +69,9 @@ CHOICES = (  # width, prior and shape of challengers
 )
 SEARCH_ROUNDS = 2
 MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
-CLEARLY = 1000.0  # odds by which a challenger must lead to take the champion's place
+CLEARLY = 10.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
-FIRST, LONGEST, WORTH = 250, 8000, 0.05
+FIRST, LONGEST, WORTH = 250, 4000, 0.05
 EARLIEST = 300  # rounds before an extra start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()

@@ -310,7 +310,7 @@ class OverTimeOracle:
         """Which long expert makes room: the younger, unless it is a thousand times as likely."""
         old, young = (0, 1) if self.born[0] <= self.born[1] else (1, 0)
         weights = self.weights[SETTLED]
-        return old if weights[young] > 1000.0 * weights[old] else young
+        return old if weights[young] > 10.0 * weights[old] else young
 
     def adapt_period(self, rounds: int) -> None:
         """Start more often if a recent expert is worth something, else more rarely."""
@@ -322,7 +322,7 @@ class OverTimeOracle:
         if recent and max(recent) > 0.05:
             self.period = max(250, self.period // 2)
         elif self.events:  # something was started, and is gone or has no say
-            self.period = min(8000, 2 * self.period)
+            self.period = min(4000, 2 * self.period)
 
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last.
