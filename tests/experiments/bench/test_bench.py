@@ -73,6 +73,7 @@ TINY = {
         "large": (),
     },
     "literature": {"rows": 200, "efforts": ("fast",)},
+    "trust": {"rows": 400, "sets": (), "streams": ("stationary",), "others": False},
     "keyed": {
         "air_rows": 300,
         "efforts": ("fast",),
@@ -193,6 +194,7 @@ def test_every_file_of_a_part_is_listed():
         ("spark", "forks bench --only spark"),
         ("stationary", "forks bench --only stationary"),
         ("tables", "forks bench --only tables --only table_speed"),
+        ("trust", "forks bench --only trust"),
         ("wide", "forks bench --only wide"),
     ],
 )

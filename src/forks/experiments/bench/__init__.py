@@ -42,5 +42,6 @@ LONG_PARTS = (
     "stationary",
     "table_speed",
     "tables",
+    "trust",
     "wide",
 )
