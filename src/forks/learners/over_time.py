@@ -84,7 +84,7 @@ from forks.parts.persistence import PersistenceRule
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
-SMALL, LARGE = Machine(buffer=200), Machine(buffer=448)
+SMALL, LARGE = Machine(buffer=192), Machine(buffer=448)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class OverTime(Apart):
 
     learner: Any = SMALL
     long: Any = LARGE
-    experts: int = 6
+    experts: int = 7
     window: int = 2000
     relevance: bool = True
     restart: bool = True

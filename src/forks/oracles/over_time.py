@@ -68,7 +68,7 @@ class OverTimeOracle:
         n_outputs: int,
         make: Callable[..., MachineOracle],
         *,
-        experts: int = 6,
+        experts: int = 7,
         window: int = 2000,
         relevance: bool = True,
         restart: bool = True,
