@@ -350,6 +350,15 @@ def test_forged_memories_are_refused(name, learned_engine):
         CLASSES.check_memory(memory, 6, 1)
 
 
+def test_experts_that_claim_more_than_there_is_are_refused_before_it_is_reserved(learned_engine):
+    engine = learned_engine
+    large = replace(engine.learner, long=replace(engine.learner.long, buffer=2**22))
+    view = engine.learner.view(engine.memory)
+    width, outputs = view.ring.rows.shape[1], view.ring.targets.shape[1]
+    with pytest.raises(ValueError, match=r"the memory has \d+ numbers, and its experts \d+"):
+        large.check_memory(engine.memory, width, outputs)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_any_integer_is_refused_or_does_no_harm(seed, learned_engine):
     X, Y = stream("two classes")
