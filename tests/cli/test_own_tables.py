@@ -245,6 +245,7 @@ def test_paths_are_checked_before_the_pass(name, table, tmp_path):
         (["--drop", "a", "--hash-bits", "4"], "--drop, --hash-bits cannot change them"),
         (["--task", "regression"], "--model has its own learner: --task cannot change it"),
         (["--classes", "a,b"], "--classes cannot change it"),
+        (["--set", "budget=3"], "--model has its own learner: --set cannot change it"),
     ],
 )
 def test_options_that_do_not_apply_are_errors(options, fault, table, tmp_path):
