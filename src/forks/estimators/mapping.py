@@ -52,7 +52,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     >>> pipeline[:-1].transform(X).shape
     (1000, 800)
     >>> print(f"{pipeline.score(X, y):.2f}")
-    1.00
+    0.99
     """
 
     def __init__(self, learner: Any = "fogd", random_state: Any = None) -> None:
