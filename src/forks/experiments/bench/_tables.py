@@ -77,7 +77,7 @@ TABLES = (
 )
 LIBSVM = tuple(
     Chosen(name=name, data=name, ending="", classifies=name != "abalone", shuffled=True)
-    for name in ("german", "svmguide3", "cod-rna", "ijcnn1", "abalone")
+    for name in ("german", "svmguide3", "cod-rna", "ijcnn1", "w7a", "abalone")
 )
 
 
