@@ -75,7 +75,7 @@ lowest: $(STAMP)  ## run the tests on the lowest versions of the dependencies (a
 	  $$($(BIN)/python tests/lowest.py river)  # which asks for a later SciPy than we do
 	.venv-lowest/bin/$(TESTS) $(OF_RIVER) docs README.md
 
-fuzz: $(STAMP)  ## read 320,000 damaged files, call estimators in any order, interrupt them, ask the property tests anew
+fuzz: $(STAMP)  ## read 500,000 damaged files, call estimators in any order, interrupt them, ask the property tests anew
 	$(BIN)/python tests/fuzz/fuzz_files.py
 	$(BIN)/python tests/fuzz/fuzz_machines.py
 	$(BIN)/python tests/fuzz/fuzz_interrupts.py

@@ -75,7 +75,7 @@ def test_what_a_page_includes_is_there(page):
 
 def test_every_script_is_in_the_gallery_with_its_picture():
     gallery = (DOCS / "gallery.md").read_text()
-    assert len(SCRIPTS) == 6
+    assert len(SCRIPTS) == 10
     for script in SCRIPTS:
         assert f"](gallery/{script.stem}.png)" in gallery
         assert f'--8<-- "examples/{script.name}"' in gallery

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from forks.estimators import (
         FORKSClassifier,
         FORKSRegressor,
+        KernelFeatures,
         LabelRunsWarning,
         MendWarning,
         OnlineKernelClassifier,
@@ -24,6 +25,7 @@ __all__ = [
     "TISVD",
     "FORKSClassifier",
     "FORKSRegressor",
+    "KernelFeatures",
     "LabelRunsWarning",
     "MendWarning",
     "ModelFileError",
@@ -43,6 +45,7 @@ _HOMES = {
         (
             "FORKSClassifier",
             "FORKSRegressor",
+            "KernelFeatures",
             "LabelRunsWarning",
             "MendWarning",
             "OnlineKernelClassifier",

@@ -112,7 +112,12 @@ def test_what_was_understood_is_said_and_kept(table, tmp_path):
     told = json.loads(checked("info", saved, "--json").stdout)
     kinds = {column["name"]: column["kind"] for column in told["columns"]}
     assert kinds == {"a": "number", "town": "category", "b": "number", "day": "time"}
-    assert "  times          1  day" in checked("info", saved).stdout
+    shown = checked("info", saved).stdout.split("columns\n")[1].splitlines()
+    values = [float(line[0]) for line in lines_of(table)[1:] if line[0] not in ("NA", "?", "")]
+    assert shown[0] == f"  a     number    {min(values):.6g} to {max(values):.6g}"
+    assert shown[1] == "  town  category  missing, Oslo, Rome"
+    assert shown[3].startswith("  day   time      20")
+    assert {"least", "largest", "mean"} <= told["columns"][0].keys()
     dropped = ["--drop", "d*", "--drop", "town", "--categorical", "b"]
     said = checked("run", table, *LEARNER, *dropped).stderr
     assert "numbers        1  a\n" in said
@@ -240,6 +245,7 @@ def test_paths_are_checked_before_the_pass(name, table, tmp_path):
         (["--drop", "a", "--hash-bits", "4"], "--drop, --hash-bits cannot change them"),
         (["--task", "regression"], "--model has its own learner: --task cannot change it"),
         (["--classes", "a,b"], "--classes cannot change it"),
+        (["--set", "budget=3"], "--model has its own learner: --set cannot change it"),
     ],
 )
 def test_options_that_do_not_apply_are_errors(options, fault, table, tmp_path):

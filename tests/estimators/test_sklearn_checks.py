@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from forks import (
     FORKSClassifier,
     FORKSRegressor,
+    KernelFeatures,
     OnlineKernelClassifier,
     OnlineKernelRegressor,
 )
@@ -16,6 +17,7 @@ ESTIMATORS = [
     OnlineKernelClassifier(),
     OnlineKernelRegressor(),
     OnlineKernelClassifier("kogd"),
+    KernelFeatures(),
 ]
 
 # What scikit-learn's own SGD models declare too.

@@ -225,7 +225,7 @@ def _check_refusal(error: Exception, path: Path, i: int) -> None:
 def main(targets: Sequence[Target], script: str) -> None:
     """Play all targets, each in a process of its own, and print the counts."""
     parser = argparse.ArgumentParser(description="Read damaged files.")
-    parser.add_argument("--inputs", type=int, default=320_000, help="of all targets together")
+    parser.add_argument("--inputs", type=int, default=500_000, help="of all targets together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", choices=[target.name for target in targets])
     parser.add_argument("--folder", type=Path, help="where inputs are written")

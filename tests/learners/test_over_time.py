@@ -146,6 +146,19 @@ def test_a_machine_is_its_oracle(learner, forgetting):
     np.testing.assert_allclose(engine.predict(X[:9]), [oracle.score(x) for x in X[:9]], rtol=1e-7)
 
 
+def test_a_machine_follows_long_tails_as_its_oracle_does():
+    learner, rng = replace(SMALL, loss=SquaredError()), np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[:, 1] = rng.lognormal(1.0, 1.2, size=300)
+    Y = (X[:, 1] + np.sin(X[:, 0]) + 0.1 * rng.normal(size=300))[:, None]
+    oracle, engine = machine_oracle(learner), engine_for(learner, 4)
+    truth = [oracle.play(*row) for row in zip(X, Y, strict=True)]
+    np.testing.assert_allclose(engine.learn(X, Y), truth, rtol=1e-6, atol=1e-6)
+    assert list(view_of(engine).map.scale.tail < 0.0) == [False, True, False, False]
+    far = np.array([[0.0, 1.5 * X[:, 1].max(), 0.0, 0.0]])
+    assert engine.predict(far)[0, 0] > 1.3 * Y.max()
+
+
 def test_a_machine_that_forgets_rows_of_long_ago_is_its_oracle():
     """Which directions they had is forgotten up to a bound, or else the last rows are absurd."""
     learner = replace(SMALL, loss=SquaredError())
@@ -335,6 +348,15 @@ def test_forged_memories_are_refused(name, learned_engine):
     FORGED[name](CLASSES, memory)
     with pytest.raises(ValueError, match=r"\w"):
         CLASSES.check_memory(memory, 6, 1)
+
+
+def test_experts_that_claim_more_than_there_is_are_refused_before_it_is_reserved(learned_engine):
+    engine = learned_engine
+    large = replace(engine.learner, long=replace(engine.learner.long, buffer=2**22))
+    view = engine.learner.view(engine.memory)
+    width, outputs = view.ring.rows.shape[1], view.ring.targets.shape[1]
+    with pytest.raises(ValueError, match=r"the memory has \d+ numbers, and its experts \d+"):
+        large.check_memory(engine.memory, width, outputs)
 
 
 @pytest.mark.parametrize("seed", range(3))

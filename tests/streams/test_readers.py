@@ -277,6 +277,7 @@ def test_a_file_of_another_format_is_not_taken_for_libsvm(tmp_path):
         (b"1,1_000,3", ", column 'b': '1_000' is not a finite number"),
         (b'1,"2,5",3', ", column 'b': '2,5' is not a finite number"),
         (b"1,#,3", ", column 'b': '#' is not a finite number"),
+        (b"1", ": 1 field, but the first row has 3"),
         (b"1,2", ": 2 fields, but the first row has 3"),
         (b"1,2,3,4", ": 4 fields, but the first row has 3"),
         (b'1,"2"2,3', ": ',' expected after"),

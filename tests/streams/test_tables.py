@@ -132,12 +132,26 @@ def test_columns_by_name_and_pattern(tmp_path):
         ({"weights": "y"}, "'y' cannot be both the label and the weights"),
         ({"weights": "b"}, r"t.csv, row 2, column 'b': '-1' is no weight"),
         ({"numeric": ["c"], "label": "y"}, "has no column 'c'"),
+        ({"categorical": ["b"], "drop": ["b"]}, "'b' is told to be category, but left out"),
+        ({"text": ["b"], "only": ["a"]}, "'b' is told to be text, but left out"),
     ],
 )
 def test_what_cannot_be_told_is_refused(tmp_path, told, fault):
     path = write(tmp_path, "a,b,y\n1,2,0\n1,-1,0\n")
     with pytest.raises(ValueError, match=fault):
         read(path, told=Told(**told))
+
+
+def test_a_pattern_of_kinds_may_match_what_is_left_out(tmp_path):
+    path = write(tmp_path, "a,b,y\n1,2,0\n1,-1,0\n")
+    assert read(path, told=Told(categorical=["[ab]"], drop=["b"]))[0].kinds == {"a": "category"}
+
+
+def test_files_of_rows_and_of_tables_are_no_stream(tmp_path):
+    table, rows = write(tmp_path, "a,b,y\n1,2,0\n1,-1,0\n"), tmp_path / "u.svm"
+    rows.write_text("1 1:2 2:3\n")
+    with pytest.raises(ValueError, match=r"u.svm is libsvm, but the files before it are csv"):
+        read([table, str(rows)])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Options about the files that `forks run` and `forks predict` read."""
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -125,5 +125,13 @@ def given(options: Any, kind: type) -> list[str]:
         default = () if field.default is MISSING else field.default
         value = getattr(options, field.name)
         if value != default and not (isinstance(value, list) and not value):
-            found.append(f"--{field.name.replace('_', '-')}")
+            found.append(_option_of(kind, field.name))
     return found
+
+
+def _option_of(kind: type, name: str) -> str:
+    """Return how the option of a field is written."""
+    (option, *_) = get_type_hints(kind, include_extras=True)[name].__metadata__
+    first = option.default  # where typer keeps the first name that it is given
+    named = isinstance(first, str) and first.startswith("--")
+    return first.split("/")[0] if named else f"--{name.replace('_', '-')}"

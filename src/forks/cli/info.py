@@ -3,12 +3,11 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
-from forks.cli._understood import kinds_lines
+from forks.cli._columns import column_lines
 
 _MOST = 10  # features, and events
 _INDENT = 15
@@ -76,7 +75,7 @@ def _described(path: Path) -> dict[str, Any]:
     if encoder is not None:
         if hasattr(encoder, "key"):
             contents["key"] = encoder.key
-        contents["columns"] = [column._asdict() for column in encoder.columns_]
+        contents["columns"] = [c._asdict() | encoder.learned(c.name) for c in encoder.columns_]
     if isinstance(saved.note, dict) and "run" in saved.note:
         contents["run"] = {name: saved.note["run"].get(name) for name in ("rows", "every")}
     return contents
@@ -122,7 +121,7 @@ def _as_text(contents: dict[str, Any]) -> str:
         elif name == "input":
             value = _input_as_text(value)
         elif name == "columns":
-            lines += ["columns", *kinds_lines([SimpleNamespace(**column) for column in value])]
+            lines += ["columns", *column_lines(value)]
             continue
         elif name == "events":
             value = ("\n" + " " * _INDENT).join(map(_event_as_text, value)) or "none"

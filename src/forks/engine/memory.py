@@ -78,6 +78,11 @@ def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[l
     return table, n_floats, n_ints
 
 
+def size_of(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int]:
+    """Count the floats and integers that `allocate` would reserve."""
+    return _layout(state_class, shapes)[1:]
+
+
 def claimed_lengths(state_class: type, memory: Memory) -> dict[str, int]:
     """Return the lengths that the table of a memory claims; nothing else of it is trusted."""
     arrays = arrays_of(state_class)

@@ -10,7 +10,7 @@ tails of a normal distribution or shorter, and grows with R, the root mean squar
 its mean: a = (R / R_normal - 1) / 2, at most 1. So counts and amounts, most of them small and a
 few huge, are spread evenly. A feature that is the same in all rows says 0, and +-3 if it is ever
 something else. Where tails are not `drawn_in`, a is 0 and z at most 50 in size: what is linear in x
-stays so, far beyond most rows.
+stays so, far beyond most rows. `with_far` does so for some features, whose tail is then negative.
 
 A feature that is zero in more than half of the rows has the centre 0, so that sparse rows stay
 sparse.
@@ -20,10 +20,11 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forks.engine import Matrix, Vector, by_form, njit
 
-_BOUND, _FAR_BOUND = 5.0, 50.0
+_BOUND, _FARTHER = 5.0, 10.0
 _NORMAL = math.sqrt(math.pi / 2.0)  # root mean square over mean distance of a normal distribution
 _DRAW_IN = 0.5
 _TINY = 1e-300
@@ -33,7 +34,10 @@ _SURPRISE = 3.0  # |z| of a feature that was constant so far and is not now
 
 
 class Scale(NamedTuple):
-    """z = (x - centre) / (width + tail |x - centre|), at most bound[0] in size."""
+    """z = (x - centre) / (width + tail |x - centre|), at most bound[0] in size.
+
+    A negative tail counts as 0, and z is then at most `_FARTHER` times as large.
+    """
 
     centre: Annotated[Vector, "features"]
     width: Annotated[Vector, "features"]
@@ -62,7 +66,13 @@ def fit_scale(X: Matrix, weights: Vector, centred: bool = True, drawn_in: bool =
     spread[~(spread > 0.0)] = 1.0
     width, tail = width * spread, tail * spread
     width[flat], tail[flat] = _TINY, 1.0 / _SURPRISE
-    return Scale(centre, width, tail, np.array([_BOUND if drawn_in else _FAR_BOUND]))
+    return Scale(centre, width, tail, np.array([_BOUND if drawn_in else _BOUND * _FARTHER]))
+
+
+def with_far(scale: Scale, plain: Scale, far: NDArray[np.bool_]) -> Scale:
+    """Return a scale with some features as in `plain`, whose tails are not drawn in."""
+    width = np.where(far, plain.width, scale.width)
+    return Scale(scale.centre, width, np.where(far, -1.0, scale.tail), scale.bound)
 
 
 def no_scale(n_features: int) -> Scale:
@@ -81,8 +91,9 @@ def apply_scale(scale: Scale, X: Matrix) -> Matrix:
     """Scale rows; outside compiled code."""
     offset = _offsets(X, scale.centre)
     with np.errstate(over="ignore"):
-        z = offset / (scale.width + scale.tail * np.abs(offset))
-    return np.clip(z, -scale.bound[0], scale.bound[0])
+        z = offset / (scale.width + np.maximum(scale.tail, 0.0) * np.abs(offset))
+    bound = scale.bound[0] * np.where(scale.tail < 0.0, _FARTHER, 1.0)
+    return np.clip(z, -bound, bound)
 
 
 def _offsets(X: Matrix, centre: Vector) -> Matrix:
@@ -94,8 +105,11 @@ def _offsets(X: Matrix, centre: Vector) -> Matrix:
 def scaled_value(scale, j, value):
     """One value of feature j, scaled."""
     offset = min(max(value - scale.centre[j], -_LARGEST), _LARGEST)
-    z = offset / (scale.width[j] + scale.tail[j] * abs(offset))
-    return min(max(z, -scale.bound[0]), scale.bound[0])
+    tail, bound = scale.tail[j], scale.bound[0]
+    if tail < 0.0:
+        tail, bound = 0.0, bound * _FARTHER
+    z = offset / (scale.width[j] + tail * abs(offset))
+    return min(max(z, -bound), bound)
 
 
 def _write_dense(x, scale, out):

@@ -69,6 +69,10 @@ class KeyedEncoder:
         """The other columns, and what they were taken for."""
         return self.encoder.columns_
 
+    def learned(self, name: str) -> dict[str, Any]:
+        """Return what is known of the cells of another column, as JSON."""
+        return self.encoder.learned(name)
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what is known, as JSON and arrays, for `from_state`."""
         known, arrays = self.encoder.to_state()

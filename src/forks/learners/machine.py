@@ -344,7 +344,10 @@ class Machine(Learner):
         X, y, weights = (array[:n] for array in state.ring)
         counts, rule, unit = state.counts, self._rule, self._unit
         scaled, median = self.scaling == "standard", self.bandwidth == "median"
-        rows, finite = landmarks.fit_map(state.map, rule.kernel, X, weights, scaled, median)
+        followed = None if rule.classifies else y
+        rows, finite = landmarks.fit_map(
+            state.map, rule.kernel, X, weights, scaled, median, followed
+        )
         counts[COUNT.mends] += not finite
         if not rule.classifies:
             targets.set_unit(state.targets, y, weights)

@@ -90,9 +90,9 @@ class Wide(Learner):
         Into how many numbers features are hashed, as a power of two; 0 for no hashing.
     """
 
-    kernel: Kernel = Gaussian()
+    kernel: Kernel = Gaussian(0.5)
     loss: Loss = SquaredHinge()
-    landmarks: int = 128
+    landmarks: int = 512
     table_bits: int = 18
     hash_bits: int = 0
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from forks.oracles.kernels import Kernel, Matrix, Vector
 from forks.oracles.kernels import laplacian as laplacian_kernel
-from forks.oracles.scaling import PlainScale
+from forks.oracles.scaling import FollowedScale, PlainScale
 
 DEPENDENT = 1e-8  # share of the largest k(x, x): what a row has beyond the landmarks
 WIDEST = 512  # features: more have no linear part
@@ -20,7 +20,7 @@ class Landmarks:
     by c, that the others depend on. L is the Cholesky factor of their kernel matrix: phi, with L^-1
     times the kernel values, has the identity as its prior. With `laplacian` the kernel is
     exp(-|x - z|_1), and c is 1.4 median sums of absolute differences. With `far` the tails of
-    features are not drawn in.
+    features are not drawn in; with `targets`, and their weights, some are not.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class Landmarks:
         width: float = 1.0,
         laplacian: bool = False,
         far: bool = False,
+        targets: tuple[Matrix, Vector] | None = None,
     ):
         self.kernel = laplacian_kernel(1.0) if laplacian else kernel
         kernel, self.n_features = self.kernel, X.shape[1]
@@ -42,6 +43,8 @@ class Landmarks:
         self.relevance = np.ones(self.n_features) if relevance is None else relevance
         bounds = {"bound": 50.0, "draw_in": 0.0} if far else {}
         self.scale: Callable[[Matrix], Matrix] = PlainScale(X, **bounds) if scaled else lambda X: X
+        if scaled and self.linear and targets is not None and not far:
+            self.scale = FollowedScale(X, *targets)
         Z = self.scale(X) * self.relevance
         usual = 1.4 * median_sum(Z) if laplacian else median_distance(Z)
         self.divisor = width * (usual if median else 1.0)

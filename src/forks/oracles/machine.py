@@ -141,8 +141,14 @@ class MachineOracle:
         """Everything anew from all rows of the past; return their psi and their targets."""
         X, Y, weights = (np.array(part) for part in zip(*self.past, strict=True))
         self.fits.append(self.rounds_ever)
+        followed = None if self.classifies else (Y, weights)
         self.map = Landmarks(
-            X, self.kernel, **self.choices, relevance=self.relevance, width=self.width
+            X,
+            self.kernel,
+            **self.choices,
+            relevance=self.relevance,
+            width=self.width,
+            targets=followed,
         )
         Psi = np.array([self.map.psi(x) for x in X])
         Phi = np.array([self.map.phi(psi) for psi in Psi])

@@ -61,7 +61,8 @@ def differences(known: LandmarkMap, relevance: Vector, rows: Matrix) -> tuple[fl
     ratio = np.log((relevance + _FLOOR) / (known.relevance + _FLOOR))
     offset = np.abs(np.median(rows, axis=0) - known.scale.centre)
     with np.errstate(over="ignore", invalid="ignore"):
-        shift = offset / (known.scale.width + known.scale.tail * offset) / known.scale.bound[0]
+        shift = offset / (known.scale.width + np.maximum(known.scale.tail, 0.0) * offset)
+        shift /= known.scale.bound[0]
     shift = 5.0 * np.nan_to_num(np.minimum(shift, 1.0))
     feature, moved = int(np.argmax(np.abs(ratio))), int(np.argmax(shift))
     return feature, math.exp(ratio[feature]), moved, float(shift[moved])

@@ -1,9 +1,9 @@
 """The feature map of landmarks: kernel values, a linear part and a bias.
 
-Rows are scaled (`forks.features.scaling`), each feature is multiplied by its relevance
-(`forks.parts.relevance`; 1 if there is none), and the result x is divided by the root c of the
-median squared distance of rows (the mean one where most rows are alike), times `width`. With
-landmarks z_1, ..., z_m among rows x / c,
+Rows are scaled (`forks.features.scaling`, and `forks.parts.tails` in regression), each feature is
+multiplied by its relevance (`forks.parts.relevance`; 1 if there is none), and the result x is
+divided by the root c of the median squared distance of rows (the mean one where most rows are
+alike), times `width`. With landmarks z_1, ..., z_m among rows x / c,
 
     psi(x) = [k(z_1, x / c), ..., k(z_m, x / c), x_1 / sqrt(d), ..., x_d / sqrt(d), 1],
     Lambda = diag(K_mm, I, 1),
@@ -52,10 +52,11 @@ from forks.features.scaling import (
 )
 from forks.kernels import Kernel, Laplacian, kernel_block, kernel_row
 from forks.linalg import spd
+from forks.parts.tails import TailRule, with_tails
 
 _DEPENDENT = 1e-8  # share of the largest k(x, x): what is left of a row beside the landmarks
 _WIDEST = 512
-_LAPLACIAN = Laplacian(1.0)
+_LAPLACIAN, _TAILS = Laplacian(1.0), TailRule()
 _LAPLACIAN_WIDTH = 1.4
 # What `sizes` holds: m; features of the linear part, once there was a fit; features of psi without
 # the bias, 0 before the first fit; whether a feature's centre is other than 0; and the shape.
@@ -115,10 +116,21 @@ def linear_features_after(n_features: int, before: int, n_before: int) -> int:
 
 
 def fit_map(
-    map: LandmarkMap, kernel: Kernel, X: Matrix, weights: Vector, scaled: bool, median: bool
+    map: LandmarkMap,
+    kernel: Kernel,
+    X: Matrix,
+    weights: Vector,
+    scaled: bool,
+    median: bool,
+    targets: Matrix | None = None,
 ) -> tuple[MappedRows, bool]:
-    """Fit scale and landmarks to rows; return their features, and whether all were finite."""
+    """Fit scale and landmarks to rows; return their features, and whether all were finite.
+
+    Where there is a linear part, tails of features that the targets follow are not drawn in.
+    """
     scale = _fit_scale(map, X, weights) if scaled else no_scale(X.shape[1])
+    if scaled and targets is not None and map.sizes[LINEAR] > 0 and map.sizes[SHAPE] != FAR:
+        scale = with_tails(_TAILS, scale, X, targets, weights)
     Z = apply_scale(scale, X) * map.relevance
     kernel = _kernel_of(map, kernel)
     distance = _median_sum if map.sizes[SHAPE] == LAPLACIAN else _median_distance

@@ -146,6 +146,11 @@ class Told:
                     raise ValueError(f"{name!r} cannot be both {found[name]} and {kind}")
         return found
 
+    def names(self, column: str) -> bool:
+        """Return whether the kind of a column is told by its name, not by a pattern."""
+        kinds = "numeric", "categorical", "time", "day_first", "month_first", "text"
+        return any(column in getattr(self, kind) for kind in kinds)
+
     def any_column(self) -> bool:
         """Return whether anything of this makes sense for tables only."""
         return any(getattr(self, name) for name in self.__dataclass_fields__)
@@ -237,9 +242,8 @@ class InputFile:
 
     def _check_format(self, format: Format) -> None:
         if self.input is not None and self.input.is_table != (format.columns is not None):
-            raise ValueError(
-                f"{self.name} is {format.name}, but the model learned {self.input.format}"
-            )
+            others = "the model learned" if self.known is not None else "the files before it are"
+            raise ValueError(f"{self.name} is {format.name}, but {others} {self.input.format}")
         if format.columns is None and self.input is None and self.told.any_column():
             raise ValueError(f"{self.name} is {format.name}, whose rows have no named columns")
         if self.zero_based is not None and format.name != LIBSVM:
@@ -341,6 +345,8 @@ class InputFile:
         for name in self.kinds:
             if name in own:
                 raise ValueError(f"{name!r} is the label or the weights, and no feature")
+            if name not in features and told.names(name):
+                raise ValueError(f"{name!r} is told to be {self.kinds[name]}, but left out")
         self.kinds = {name: kind for name, kind in self.kinds.items() if name in features}
         return Input(
             format=format.name,

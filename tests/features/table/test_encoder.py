@@ -216,6 +216,38 @@ def test_the_memory_of_values_is_bounded():
     np.testing.assert_allclose(np.expm1(counts), [2000, 0, 1])
 
 
+def test_what_was_learned_of_columns_can_be_looked_at():
+    n = 300
+    table = {
+        "a": [None if i % 7 == 0 else i - 40.5 for i in range(n)],
+        "late": [None] * n,
+        "town": ["Oslo", "Rome", "Lima"] * 100,
+        "who": [f"w{i % 150}" for i in range(n)],
+        "day": [f"2020-01-{i % 28 + 1:02}" for i in range(n)],
+        "id": [f"x{i}" for i in range(n)],
+    }
+    kinds = {"who": "category", "late": "number"}
+    encoder = TableEncoder(kinds, task="regression").look(table)
+    for start in range(0, n, 70):
+        encoder.partial_fit(sliced(table, slice(start, start + 70)))
+    present = [a for a in table["a"] if a is not None]
+    ends = {"least": -39.5, "largest": 258.5, "mean": pytest.approx(np.mean(present))}
+    known = {"a": ends, "late": {}, "town": {"values": ["Lima", "Oslo", "Rome"]}, "id": {}}
+    known |= {"who": {"kept_values": 150}}
+    known["day"] = {"first": "2020-01-01T00:00:00", "last": "2020-01-20T00:00:00"}
+    for each in (encoder, TableEncoder.from_state(*encoder.to_state())):
+        assert {name: each.learned(name) for name in table} == known
+        each.partial_fit({**sliced(table, slice(2)), "a": [-50.0, None], "late": [None, 7.0]})
+        assert each.learned("a")["least"] == -50.0
+        assert each.learned("late") == {"least": 7.0, "largest": 7.0, "mean": 7.0}
+    state, arrays = encoder.to_state()
+    del arrays["ranges"]  # as before there were any
+    old = TableEncoder.from_state(state, arrays)
+    old.partial_fit(sliced(table, slice(5)))
+    assert old.learned("a").keys() == {"mean"}
+    assert "ranges" not in old.to_state()[1]
+
+
 def test_new_values_of_a_category_of_few():
     first = {"c": ["a", "b"] * 200}
     encoder = TableEncoder().fit(first)
@@ -246,6 +278,7 @@ def test_wide_categories_have_statistics_if_indicators_are_too_many():
         lambda known, arrays: known["layout"]["columns"][3]["category"].update(first_shared=99),
         lambda known, arrays: known["layout"]["columns"][5]["time"].update(origin="x"),
         lambda known, arrays: arrays.pop("means"),
+        lambda known, arrays: arrays.update(ranges=np.zeros((2, 1))),
         lambda known, arrays: arrays.update(more=np.zeros(3)),
         lambda known, arrays: arrays.update({"4/keys": np.zeros(7, np.int64)}),
         lambda known, arrays: arrays.update({"4/sums": np.full(arrays["4/sums"].shape, np.nan)}),

@@ -71,13 +71,13 @@ TABLES = (
         time="date",
     ),
     Chosen(name="metro-traffic", data="metro-traffic", few=("attr_0", "attr_5", "attr_6")),
-    Chosen(name="nomao", data="nomao", classifies=True, rows=5_000),
+    Chosen(name="nomao", data="nomao", classifies=True),
     Chosen(name="internet-ads", data="internet-ads", classifies=True, shuffled=True),
     Chosen(name="spambase", data="spambase", classifies=True, shuffled=True, header=False),
 )
 LIBSVM = tuple(
     Chosen(name=name, data=name, ending="", classifies=name != "abalone", shuffled=True)
-    for name in ("german", "svmguide3", "cod-rna", "ijcnn1", "abalone")
+    for name in ("german", "svmguide3", "cod-rna", "ijcnn1", "w7a", "abalone")
 )
 
 

@@ -7,6 +7,7 @@
 - `categories`, `times`, `text`: how columns of a kind are encoded; numbers stay what they are, and
   gaps are filled by `forks.features.means`.
 - `statistics`: means of the label and counts for values of a category, in bounded memory.
+- `ranges`: the least and the largest number of columns, to be looked at.
 - `targets`: labels as the numbers whose means are taken.
 - `copies`: columns that copy the label.
 - `layout`: which features all columns become together; `state`: that as JSON and arrays.

@@ -273,6 +273,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "_layout")
         return self._layout.columns
 
+    def learned(self, name: str) -> dict[str, Any]:
+        """Return what is known of the cells of a column, as JSON.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        known : dict
+            Of numbers "least", "largest" and "mean"; of times the "first" and the "last"; of a
+            category its "values", or of many how many are kept, "kept_values". Of others nothing.
+        """
+        check_is_fitted(self, "_layout")
+        return self._layout.learned(name)
+
     @property
     def task_(self) -> str:
         """The task."""

@@ -17,6 +17,7 @@ from forks.features.table.categories import Category, first_categories
 from forks.features.table.cells import CellError, floats_of
 from forks.features.table.columns import Columns
 from forks.features.table.kinds import LEFT_OUT, Column
+from forks.features.table.ranges import Ranges
 from forks.features.table.targets import Targets
 from forks.features.table.text import Text
 from forks.features.table.times import Time
@@ -68,6 +69,7 @@ class Layout:
     targets: Targets
     names: list[str] = field(default_factory=list)  # of the features
     thin: bool = False  # were most numbers of the first rows 0?
+    ranges: Ranges | None = None  # of the numbers; None for models of before there were any
 
     def __post_init__(self) -> None:
         found = self._place()
@@ -136,7 +138,7 @@ class Layout:
         shares = [np.count_nonzero(values) / max(1, len(values)) for _, values in read]
         thin = bool(shares) and float(np.mean(shares)) <= _THIN
         made = (columns, numbers, gaps, means, times, categories, texts, targets)
-        return cls(*made, thin=thin)
+        return cls(*made, thin=thin, ranges=Ranges.of_none(len(numbers)))
 
     @property
     def is_sparse(self) -> bool:
@@ -179,6 +181,8 @@ class Layout:
         return np.hstack([out, *(block.toarray() for block in blocks)])
 
     def _write(self, read: Read, learn: bool, out: Matrix) -> None:
+        if learn and self.ranges is not None:
+            self.ranges = self.ranges.after(read.numbers)
         if learn and read.gaps is None:
             self.means = self.means.after(read.numbers)
         elif learn:
@@ -194,6 +198,21 @@ class Layout:
         for name, category in self.categories.items():
             part = out[:, self._at[name] : self._at[name] + category.width]
             category.write(read.categories[name], targets, learn, part)
+
+    def learned(self, name: str) -> dict[str, Any]:
+        """Return what is known of the cells of a column, as JSON."""
+        if name in self.categories:
+            category = self.categories[name]
+            table = category.table
+            many = {} if table is None else {"kept_values": int(np.count_nonzero(table.times))}
+            return {"values": list(category.values)} if category.n_indicators else many
+        if name in self.times:
+            return self.times[name].learned()
+        if name not in self.numbers or not self.means.counts[j := self.numbers.index(name)]:
+            return {}
+        ends = {} if self.ranges is None else self.ranges._asdict()
+        told = {end: float(values[j]) for end, values in ends.items()}
+        return {**told, "mean": float(self.means.now[j])}
 
     def _write_gaps(self, read: Read, out: Matrix) -> None:
         marks = {name: np.isnan(seconds) for name, seconds in read.times.items()}

@@ -1,7 +1,8 @@
 """A layout as JSON and arrays, and back; what is read is checked before it is used.
 
-Arrays are called "means" (counts, then sums, of the numbers) and "<column>/<part of its table>",
-where <column> is the number of a category's column.
+Arrays are called "means" (counts, then sums, of the numbers), "ranges" (their least and largest, 0
+where there was none) and "<column>/<part of its table>", where <column> is the number of a
+category's column.
 """
 
 import math
@@ -14,6 +15,7 @@ from forks.features.table.categories import Category
 from forks.features.table.dates import ORDERS
 from forks.features.table.kinds import KINDS, Column
 from forks.features.table.layout import Layout
+from forks.features.table.ranges import Ranges
 from forks.features.table.statistics import LARGEST, WAYS, ValueTable
 from forks.features.table.targets import MOST_CLASSES, Targets
 from forks.features.table.text import Text
@@ -26,6 +28,8 @@ _MANY = 2**53
 def layout_to_state(layout: Layout) -> tuple[dict[str, Any], Arrays]:
     """Return JSON and arrays that stand for a layout."""
     arrays: Arrays = {"means": np.stack([layout.means.counts, layout.means.sums])}
+    if layout.ranges is not None:
+        arrays["ranges"] = np.where(layout.means.counts > 0.0, np.stack(layout.ranges), 0.0)
     columns = []
     for number, column in enumerate(layout.columns):
         name, part = column.name, {}
@@ -108,9 +112,14 @@ def _layout(known: Any, arrays: Arrays) -> Layout:
     _check(isinstance(names, list) and all(type(name) is str for name in names), "names")
     thin = known.get("thin", False)  # earlier versions did not ask
     _check(type(thin) is bool, "thin")
+    ranges = None
+    if "ranges" in arrays:  # earlier versions had none
+        ends = _array(arrays, "ranges", (2, len(numbers)), np.float64)
+        kept = Ranges.of_none(len(numbers))
+        ranges = Ranges(*(np.where(means[0] > 0.0, *both) for both in zip(ends, kept, strict=True)))
     averages = Means(means[0].copy(), means[1].copy())
     encoders = parts["time"], parts["category"], parts["text"]
-    return Layout(columns, numbers, gaps, averages, *encoders, targets, names, thin)
+    return Layout(columns, numbers, gaps, averages, *encoders, targets, names, thin, ranges)
 
 
 def targets_from_state(task: Any, n: Any, classes: Any) -> Targets:

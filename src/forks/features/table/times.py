@@ -89,6 +89,11 @@ class Time:
         waves = [f"{self.name} {part} {wave}" for part in parts for wave in ("sin", "cos")]
         return [*waves, f"{self.name} years"]
 
+    def learned(self) -> dict[str, str]:
+        """Return the first and the last time that rows had."""
+        ends = {"first": self.origin, "last": self.last}
+        return {end: str(np.datetime64(round(seconds), "s")) for end, seconds in ends.items()}
+
     def read(self, cells: np.ndarray) -> Vector:
         """Return the seconds of cells since 1970, NaN for missing ones.
 

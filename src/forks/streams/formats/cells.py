@@ -151,7 +151,8 @@ class RowReader:
             return Cells(self._data, starts, ends, quoted, self.point)
         if status == _scan.FIELDS:
             self.file.row += 1
-            raise self.error(f": {fields} fields, but the first row has {self.n_fields}")
+            found = "1 field" if fields == 1 else f"{fields} fields"
+            raise self.error(f": {found}, but the first row has {self.n_fields}")
         if status == _scan.QUOTE:
             self.file.row += 1
             closed = self._data[self._at - 1 : self._at] == b'"' and self._at < len(self._data)
