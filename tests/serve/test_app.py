@@ -305,7 +305,7 @@ def test_a_full_disk_refuses_learning_and_goes_on_predicting(client, service, mo
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fdatasync", full)
+    monkeypatch.setattr(os, "write", full)
     before = keeper.as_bytes()
     body = {"rows": ROWS[300:], "labels": LABELS[300:]}
     problem(client.post(f"{MODEL}/learn", json=body), 507, "No space left")

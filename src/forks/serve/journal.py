@@ -17,6 +17,8 @@ from forks.files import sync_folder
 
 _LENGTH, _HEAD = struct.Struct("<I"), struct.Struct("<III")
 _PREFIX, _SUFFIX = "journal-", ".log"
+# A write returns when it is on the disk: one call, after which Python's lock is waited for once.
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_DSYNC
 
 
 class JournalError(Exception):
@@ -54,7 +56,7 @@ class Journal:
         return self.folder / f"{_PREFIX}{first:016d}{_SUFFIX}"
 
     def _open(self, first: int) -> int:
-        descriptor = os.open(self._path(first), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(self._path(first), _FLAGS, 0o600)
         sync_folder(self.folder)
         return descriptor
 
@@ -86,7 +88,6 @@ class Journal:
             written = 0
             while written < len(data):
                 written += os.write(self._file, data[written:] if written else data)
-            os.fdatasync(self._file)
         except OSError:
             os.ftruncate(self._file, size)
             raise
