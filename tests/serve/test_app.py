@@ -158,6 +158,8 @@ def test_metrics_health_schema_and_page(client):
     text = client.get("/metrics").text
     assert 'forks_rows_learned_total{model="default"} 300.0' in text
     assert 'forks_requests_total{endpoint="learn",status="200"} 1.0' in text
+    assert 'forks_request_seconds_bucket{endpoint="learn",le="+Inf"} 1.0' in text
+    assert 'forks_request_seconds_count{endpoint="learn"} 1.0' in text
     assert ok(client.get("/healthz")) == {"status": "ok"}
     assert ok(client.get("/readyz"))["status"] == "ok"
     schema = ok(client.get("/openapi.json"))
