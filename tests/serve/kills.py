@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import time
@@ -160,7 +161,9 @@ def main(n, folder):
     told = {
         "kills": n,
         "rows acknowledged": len(known.learned) + len(known.labelled),
+        "labels that came late": len(known.labelled),
         "rows learned": rounds,
+        "median start, seconds": round(statistics.median(times), 2),
         "longest start, seconds": round(max(times), 2),
     }
     print(json.dumps(told))
