@@ -115,5 +115,5 @@ lock:  ## write anew the versions that the virtual environment gets
 	  --custom-compile-command "make lock" pyproject.toml -o $(LOCK)
 
 clean:  ## remove the virtual environment, caches and what was built
-	rm -rf .venv .venv-lowest build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png
+	rm -rf .venv .venv-lowest build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis forks-demo.png forks-demo
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

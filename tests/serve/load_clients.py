@@ -17,9 +17,9 @@ request = function()
   i = i % #bodies + 1
   return wrk.format("POST", nil, {["Content-Type"] = "application/json"}, bodies[i])
 end
-local pause = PAUSE
-if pause > 0 then
-  delay = function() return math.random(0, 2 * pause) end
+local longest = LONGEST
+if longest > 0 then
+  delay = function() return math.random(0, longest) end
 end
 done = function(summary, latency, requests)
   local e = summary.errors
@@ -41,17 +41,18 @@ class Load(NamedTuple):
 
 
 def at_full_speed(
-    url: str, bodies: list[dict], seconds: int, connections: int, pause: int = 0
+    url: str, bodies: list[dict], seconds: int, connections: int, pause: float = 0.0
 ) -> Load:
     """Send bodies in turns by wrk, each connection a request at a time.
 
-    It waits for some milliseconds before each, `pause` on average.
+    It waits for some milliseconds before each, `pause` on average, to the half.
     """
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/bodies", "w") as file:
             file.writelines(json.dumps(body) + "\n" for body in bodies)
         with open(f"{folder}/script.lua", "w") as file:
-            file.write(_SCRIPT.replace("BODIES", f"{folder}/bodies").replace("PAUSE", str(pause)))
+            script = _SCRIPT.replace("BODIES", f"{folder}/bodies")
+            file.write(script.replace("LONGEST", str(round(2.0 * pause))))
         command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", file.name, url]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     said = json.loads(done.stdout.strip().splitlines()[-1])

@@ -158,6 +158,8 @@ def test_metrics_health_schema_and_page(client):
     text = client.get("/metrics").text
     assert 'forks_rows_learned_total{model="default"} 300.0' in text
     assert 'forks_requests_total{endpoint="learn",status="200"} 1.0' in text
+    assert 'forks_request_seconds_bucket{endpoint="learn",le="+Inf"} 1.0' in text
+    assert 'forks_request_seconds_count{endpoint="learn"} 1.0' in text
     assert ok(client.get("/healthz")) == {"status": "ok"}
     assert ok(client.get("/readyz"))["status"] == "ok"
     schema = ok(client.get("/openapi.json"))
@@ -305,7 +307,7 @@ def test_a_full_disk_refuses_learning_and_goes_on_predicting(client, service, mo
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fdatasync", full)
+    monkeypatch.setattr(os, "write", full)
     before = keeper.as_bytes()
     body = {"rows": ROWS[300:], "labels": LABELS[300:]}
     problem(client.post(f"{MODEL}/learn", json=body), 507, "No space left")

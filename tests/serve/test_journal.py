@@ -2,6 +2,7 @@
 
 import errno
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,3 +114,15 @@ def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
     journal.append([b"three"])
     journal.close()
     assert replayed(tmp_path) == [(1, b"one"), (2, b"three")]
+
+
+def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path, monkeypatch):
+    journal = Journal(tmp_path)
+    nearly_full = SimpleNamespace(f_bavail=10 * 2**20, f_frsize=1)
+    monkeypatch.setattr(os, "fstatvfs", lambda file: nearly_full)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append([b"one"])
+    monkeypatch.undo()
+    journal.append([b"two"])
+    journal.close()
+    assert replayed(tmp_path) == [(1, b"two")]

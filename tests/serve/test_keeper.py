@@ -1,6 +1,7 @@
 """A model on disk: the same bits however operations are grouped, and after every crash."""
 
 import shutil
+import sqlite3
 
 import numpy as np
 import pytest
@@ -164,3 +165,34 @@ def test_a_saved_model_is_a_beginning(tmp_path):
     assert keeper.model.rounds == 302
     assert from_bytes("it", keeper.as_bytes()).model.n_rounds_ == 302
     keeper.close()
+
+
+def test_a_model_in_doubt_learns_no_more_and_a_new_start_has_all_of_the_journal(
+    tmp_path, monkeypatch
+):
+    keeper = Keeper(tmp_path / "model", FAST)
+    rows, labels = rows_and_labels(300)
+    keeper.do([learn(rows[:200], labels[:200])])
+    keeper.checkpoint()
+
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(keeper.pending, "ask", full)
+    group = [learn(rows[200:250], labels[200:250]), ask(rows[:1], ["a"])]
+    with pytest.raises(OSError, match=r"started again.*disk is full"):
+        keeper.do(group)
+    monkeypatch.undo()
+    with pytest.raises(OSError, match="started again"):
+        keeper.do([learn(rows[250:], labels[250:])])
+    before = (tmp_path / "model" / "checkpoint.forks").read_bytes()
+    keeper.checkpoint()
+    assert (tmp_path / "model" / "checkpoint.forks").read_bytes() == before
+    keeper.close()
+    again, plain = Keeper(tmp_path / "model"), Keeper(tmp_path / "plain", FAST)
+    plain.do([learn(rows[:200], labels[:200])])
+    plain.do(group)
+    assert again.as_bytes() == plain.as_bytes()
+    assert again.pending.n == plain.pending.n == 1
+    again.close()
+    plain.close()

@@ -1,5 +1,7 @@
 """A service that is killed loses nothing."""
 
+import statistics
+
 import pytest
 from kills import check, free_port, killed
 
@@ -10,4 +12,6 @@ from kills import check, free_port, killed
 def test_what_was_acknowledged_is_learned_once(tmp_path, n, seconds):
     known, times = killed(tmp_path / "state", n, free_port(), seconds=seconds)
     assert check(tmp_path / "state", known, tmp_path / "plain") >= len(known.learned) > 10 * n
-    assert max(times) < 60.0
+    took, worked = map(statistics.median, zip(*times, strict=True))
+    assert took < 60.0  # seconds; other tests may run beside it
+    assert worked < 5.0  # seconds of CPU time, with up to 300 rows to learn again

@@ -75,8 +75,8 @@ class Options:
 def serve(options: Options) -> None:
     """Serve models that learn while they answer.
 
-    POST /v1/models/default/learn, /predict, /predict-then-learn, /feedback; /schema describes all,
-    / shows the models live. What was acknowledged survives a crash. SIGTERM and Ctrl-C end it
+    POST /v1/models/default/learn, /predict, /predict-then-learn, /feedback; /openapi.json describes
+    all, / shows the models live. What was acknowledged survives a crash. SIGTERM and Ctrl-C end it
     after what has come is learned.
 
     With --from the model also learns a stream of a broker, each message once: after a crash it

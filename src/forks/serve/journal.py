@@ -7,6 +7,7 @@ short by a crash was never acknowledged: opening the journal removes it. Anythin
 as it was written is damage, and an error.
 """
 
+import errno
 import os
 import struct
 import zlib
@@ -17,6 +18,10 @@ from forks.files import sync_folder
 
 _LENGTH, _HEAD = struct.Struct("<I"), struct.Struct("<III")
 _PREFIX, _SUFFIX = "journal-", ".log"
+# A write returns when it is on the disk: one call, after which Python's lock is waited for once.
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_DSYNC
+_RESERVE = 16 * 2**20  # bytes of the disk that are left for checkpoints and rows that wait
+_LOOK = 2**20  # bytes that are written from one look at the disk to the next
 
 
 class JournalError(Exception):
@@ -49,13 +54,15 @@ class Journal:
         if not self._segments or self.last < self._segments[-1] - 1:
             self._segments.append(self.last + 1)
         self._file = self._open(self._segments[-1])
+        self._room = 0  # bytes that can be written before the next look at the disk
 
     def _path(self, first: int) -> Path:
         return self.folder / f"{_PREFIX}{first:016d}{_SUFFIX}"
 
     def _open(self, first: int) -> int:
-        descriptor = os.open(self._path(first), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(self._path(first), _FLAGS, 0o600)
         sync_folder(self.folder)
+        self._end = os.fstat(descriptor).st_size
         return descriptor
 
     def _check(self, first: int, is_last: bool) -> int:
@@ -81,16 +88,26 @@ class Journal:
     def append(self, records: Sequence[bytes]) -> None:
         """Bring records to the disk, all or none of them; raise `OSError` if that fails."""
         data = b"".join(_head(record) + record for record in records)
-        size = os.fstat(self._file).st_size
+        if len(data) > self._room:
+            self._room = self._look(len(data))
         try:
             written = 0
             while written < len(data):
                 written += os.write(self._file, data[written:] if written else data)
-            os.fdatasync(self._file)
         except OSError:
-            os.ftruncate(self._file, size)
+            os.ftruncate(self._file, self._end)
             raise
+        self._end += len(data)
+        self._room -= len(data)
         self.last += len(records)
+
+    def _look(self, n: int) -> int:
+        """Return how many bytes, n or more, may be written until the next look at the disk."""
+        disk = os.fstatvfs(self._file)
+        free = disk.f_bavail * disk.f_frsize - _RESERVE
+        if free < n:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return max(n, min(free, _LOOK))
 
     def cut(self, upto: int) -> None:
         """Remove the segments whose records a checkpoint knows of, those up to a number."""

@@ -5,6 +5,8 @@ acknowledged is in the journal first. A checkpoint has the number of the last re
 of; after a crash the later ones are done again, and the model is what it was, bit for bit.
 """
 
+import errno
+import logging
 import tempfile
 import time
 from itertools import islice
@@ -25,6 +27,7 @@ from forks.serve.turns import Turns
 
 CHECKPOINT, PENDING = "checkpoint.forks", "pending.sqlite"
 _GROUP = 1_000  # records of a replay that are done in one go
+_LOG = logging.getLogger("forks.serve")
 
 
 class Keeper:
@@ -73,6 +76,7 @@ class Keeper:
         self.applier = Applier(self.model, self.pending, self.turns.give_way)
         self.applier.restore(told)
         self.replayed = self._replay()
+        self.doubt = ""  # why the model may not be what the journal says
 
     def _replay(self) -> int:
         """Do what the journal has beyond the checkpoint; return the number of records."""
@@ -89,17 +93,25 @@ class Keeper:
         Raises
         ------
         OSError
-            If they cannot be written; then nothing has been done.
+            If they cannot be written; then nothing has been done. If they were, and what they do
+            failed half-way, nothing more is done or saved: a new start does it from the journal.
         """
+        if self.doubt:
+            raise OSError(errno.EIO, self.doubt)
         first = self.journal.last + 1
         self.journal.append([operation.record() for operation in operations])
-        with self.turns.writing():
-            return self.applier.apply(list(enumerate(operations, first)))
+        try:
+            with self.turns.writing():
+                return self.applier.apply(list(enumerate(operations, first)))
+        except Exception as error:
+            _LOG.exception("%s", self.folder)
+            self.doubt = f"the service must be started again after an error: {error}"
+            raise OSError(errno.EIO, self.doubt) from error
 
     def checkpoint(self) -> None:
-        """Write a checkpoint, and remove what it makes needless."""
+        """Write a checkpoint, and remove what it makes needless; none of a model in doubt."""
         number = self.journal.last
-        if number == self.saved:
+        if number == self.saved or self.doubt:
             return
         self.pending.keep(number)
         self._write(self.folder / CHECKPOINT, {"number": number, **self.applier.as_json()})

@@ -1,11 +1,19 @@
 """What Prometheus may know of a service."""
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from forks.serve.service import Service
@@ -13,40 +21,55 @@ from forks.serve.service import Service
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
 
-class Metrics:
-    """Counters of requests, and the state of the models when it is asked for."""
+class Metrics(Collector):
+    """Requests, counted by the event loop alone, and the state of the models when it is asked for.
+
+    The counters of prometheus_client are for many threads: locks, five microseconds a request.
+    """
 
     def __init__(self, service: Service) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(_Models(service))
-        self.requests = Counter(
-            "forks_requests",
-            "Requests, by endpoint and status.",
-            ["endpoint", "status"],
-            registry=self.registry,
-        )
-        self.seconds = Histogram(
-            "forks_request_seconds",
-            "Time from a request to its answer.",
-            ["endpoint"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+        self.registry.register(self)
+        self._requests: Counter[tuple[str, int]] = Counter()  # by endpoint and status
+        self._times: dict[str, _Times] = {}  # by endpoint
         self.n_requests = 0
         self.last_seconds: list[float] = []  # of the latest requests, for the page
 
     def count(self, endpoint: str, status: int, seconds: float) -> None:
-        if (endpoint, status) not in self._known:  # labels are looked up under a lock
-            counter, times = self.requests.labels(endpoint, status), self.seconds.labels(endpoint)
-            self._known[endpoint, status] = counter, times
-        counter, times = self._known[endpoint, status]
-        counter.inc()
-        times.observe(seconds)
+        self._requests[endpoint, status] += 1
+        times = self._times.get(endpoint)
+        if times is None:
+            times = self._times[endpoint] = _Times()
+        times.numbers[bisect_left(_SECONDS, seconds)] += 1
+        times.sum += seconds
         self.n_requests += 1
         self.last_seconds.append(seconds)
         if len(self.last_seconds) > 2_000:
             del self.last_seconds[:1_000]
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "forks_requests", "Requests, by endpoint and status.", labels=["endpoint", "status"]
+        )
+        for (endpoint, status), n in list(self._requests.items()):
+            requests.add_metric([endpoint, str(status)], n)
+        seconds = HistogramMetricFamily(
+            "forks_request_seconds", "Time from a request to its answer.", labels=["endpoint"]
+        )
+        for endpoint, times in list(self._times.items()):
+            bounds = [*map(str, _SECONDS), "+Inf"]
+            buckets = list(zip(bounds, accumulate(times.numbers), strict=True))
+            seconds.add_metric([endpoint], buckets, times.sum)
+        yield from (requests, seconds)
+
+
+class _Times:
+    """How many requests took how long: up to each of some seconds, and longer."""
+
+    def __init__(self) -> None:
+        self.numbers = [0] * (len(_SECONDS) + 1)
+        self.sum = 0.0
 
 
 class _Models(Collector):
