@@ -16,8 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from forks.engine import MANY, Learner, Memory
-from forks.learners.mixture import COUNT, EMPTY, LIVE, LONG, OverTimeState
+from forks.engine import EVENT, MANY, Learner, Memory
+from forks.learners.mixture import (
+    CATCHING_UP,
+    COUNT,
+    EMPTY,
+    LIVE,
+    LONG,
+    OverTimeState,
+    catch_up,
+)
 from forks.learners.starting import Starting
 from forks.parts import merging
 from forks.parts import watch as watching
@@ -41,6 +49,10 @@ class Apart(Starting):
         memory = memory.copy()
         view = self.view(memory)
         places, reasons = view.places, []
+        rounds = int(view.counts[COUNT.rounds])
+        if view.counts[COUNT.challenge] < rounds + rows:
+            self._challenge(view)
+        self._catch_up(memory)
         for e in range(self.experts):
             try:
                 if places.status[e] != LIVE:
@@ -54,11 +66,21 @@ class Apart(Starting):
         weights = view.experts.weights
         weights[:, : self.experts][:, places.status == EMPTY] = 0.0
         weights /= weights.sum(axis=1, keepdims=True)
-        rounds = int(view.counts[COUNT.rounds])
         begin_period(self._rule.horizon, view.horizon, weights[SETTLED], rounds)
         view.counts[COUNT.due] = view.counts[COUNT.challenge] = MANY
-        places.born[:] = MANY  # none has had its chance, so that none is dismissed
+        places.born[:] += MANY - rounds  # far ahead: none has had its chance, and none is dismissed
         return memory
+
+    def _catch_up(self, memory: Memory) -> None:
+        """Let experts that are behind learn the rows that are kept; those that forget leave."""
+        view = self.view(memory)
+        behind = view.places.status == CATCHING_UP
+        for e in np.flatnonzero(behind & (view.places.tracks == 1)).tolist():
+            _leave(view, e)
+        rule, scratch = self._rule._replace(pace=MANY), np.zeros(self.scratch_size(memory))
+        while not catch_up.over(rule)(rule, *memory, scratch):
+            self._handle_expert(view, np.empty(0))
+        view.counts[EVENT] = 0
 
     def largest_error(self, memory: Memory) -> float:
         """Return the largest error of a leading expert that is not clipped."""
@@ -93,9 +115,15 @@ class Apart(Starting):
         for e in np.flatnonzero(view.places.status == LIVE).tolist():
             own = self._learner(e).rejoined(self.memory_of(view, e), self.memory_of(old, e))
             self._put(view, e, own)
-        view.places.born[:] = old.places.born
-        view.counts[COUNT.challenge] = old.counts[COUNT.challenge]
-        view.counts[COUNT.due] = view.counts[COUNT.rounds] + old.counts[COUNT.period]
+        counts, rounds = view.counts, int(view.counts[COUNT.rounds])
+        view.places.born[:] -= MANY - int(old.counts[COUNT.rounds])
+        challenge = int(old.counts[COUNT.challenge])
+        if counts[COUNT.challenges] > old.counts[COUNT.challenges]:
+            challenge = max(challenge, int(old.counts[COUNT.rounds]))
+            while challenge <= rounds or challenge == old.counts[COUNT.challenge]:
+                challenge *= 3
+        counts[COUNT.challenge] = challenge
+        counts[COUNT.due] = rounds + old.counts[COUNT.period]
         return memory
 
 

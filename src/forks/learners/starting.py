@@ -153,11 +153,7 @@ class Starting(Learner):
             counts[COUNT.period] = FIRST
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
-            width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
-            shape = shape if self._may_change_kernel else GIVEN
-            how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor, shape=shape)
-            counts[COUNT.challenges] += 1
-            self._start(view, self._loser(view), how, CHALLENGE)
+            self._challenge(view)
             counts[COUNT.challenge] = 3 * rounds
         else:
             is_extra = counts[COUNT.starts] == 0 and rounds < 3 * FIRST
@@ -168,6 +164,15 @@ class Starting(Learner):
                 kind = kind._replace(shape=GIVEN)
             self._start(view, self._place(view, LONG), kind, START)
             counts[COUNT.due] = 3 * FIRST if is_extra else rounds + counts[COUNT.period]
+
+    def _challenge(self, view: OverTimeState) -> None:
+        """Start a challenger."""
+        counts = view.counts
+        width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
+        shape = shape if self._may_change_kernel else GIVEN
+        how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor, shape=shape)
+        counts[COUNT.challenges] += 1
+        self._start(view, self._loser(view), how, CHALLENGE)
 
     def _loser(self, view: OverTimeState) -> int:
         """Return which long expert makes room: the younger, unless it is clearly the better.
