@@ -28,5 +28,5 @@ def test_products_solutions_and_inverse(n):
 def test_squares_are_subtracted_in_place(n):
     V, A = lower(n, 2), np.random.default_rng(3).normal(size=(n, n))
     expected = np.tril(A - V @ V.T)
-    assert triangles.subtract_squares(A, V) is A
+    assert triangles.add_squares(A, V, -1.0) is A
     np.testing.assert_allclose(np.tril(A), expected, **CLOSE)

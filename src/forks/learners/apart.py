@@ -77,6 +77,8 @@ class Apart(Starting):
         behind = view.places.status == CATCHING_UP
         for e in np.flatnonzero(behind & (view.places.tracks == 1)).tolist():
             _leave(view, e)
+        oldest = int(view.counts[COUNT.rounds]) - len(view.ring.rows) + 1
+        view.places.next[:] = np.maximum(view.places.next, oldest)
         rule, scratch = self._rule._replace(pace=MANY), np.zeros(self.scratch_size(memory))
         while not catch_up.over(rule)(rule, *memory, scratch):
             self._handle_expert(view, np.empty(0))
@@ -123,6 +125,9 @@ class Apart(Starting):
             while challenge <= rounds or challenge == old.counts[COUNT.challenge]:
                 challenge *= 3
         counts[COUNT.challenge] = challenge
+        if np.all(view.places.status[:LONG] == LIVE):
+            weights, long = view.experts.weights, [*range(LONG), PAIR]
+            weights[:, long] = weights[:, long].mean(axis=1, keepdims=True)
         counts[COUNT.due] = rounds + old.counts[COUNT.period]
         return memory
 
