@@ -26,8 +26,7 @@ from forks.engine.checks import whole
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor, merge
 from forks.estimators.base import OnlineEstimator
 
-import os
-_MOST_GROWTH = float(os.environ.get("GROWTH","26"))  # in a round, in units of the rows before it: challengers come with rounds
+_MOST = 26.0  # rows of a round, in units of those before it: challengers start between rounds
 _LITTLE = 0.3  # of a round: if less is left after it, it is learned in the same round
 
 
@@ -69,9 +68,11 @@ def learn(
     start : int
         Rows that are learned here first by a model that has learned none.
     rounds : int, optional
-        How many rounds there are, of equal size. By default each has as many rows as were learned
-        before it, so that their number grows with the logarithm of the rows: a loss other than the
-        squared error is learned apart well by models that know about as much already.
+        How many rounds there are, of equal size. By default each is so long that at its end a fork
+        knows half of what all know together: a loss other than the squared error is learned apart
+        well by models that know about as much already. With many partitions rounds double what is
+        known, with four they triple it, and with two one of 26 times as many rows follows; so the
+        number of rounds grows with the logarithm of the rows.
     spare : int
         Rows that are learned here after each round.
     classes : array, optional
@@ -248,8 +249,8 @@ def _executor_from(given: Any, source: Any) -> Executor:
 def shares(known: int, left: int, n: int, rounds: int | None) -> Iterator[tuple[float, float]]:
     """Yield the shares of the rows that are left, of each round of n forks.
 
-    By default a round is so long that in the end a fork, which knows what all knew before and an
-    n-th of the round, knows half of what all know then.
+    By default a round is so long that in the end a fork, which knows what all knew before it and
+    an n-th of the round, knows half of what all know then: K + r / n = (K + r) / 2.
     """
     if left == 0:
         return
@@ -257,7 +258,7 @@ def shares(known: int, left: int, n: int, rounds: int | None) -> Iterator[tuple[
         ends = np.linspace(0.0, 1.0, rounds + 1)
         yield from zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         return
-    growth = min(_MOST_GROWTH, n / (n - 2) if n > 2 else _MOST_GROWTH)
+    growth = n / (n - 2) if n > 2 else _MOST
     done = 0.0
     while done < left:
         size = growth * (known + done)

@@ -123,6 +123,13 @@ class Forking:
         origin.begins()  # or an error
         return [_fork(start, learner, origin._replace(parts=(k,))) for k in range(n)]
 
+    def _weigh_anew(self) -> None:
+        """Let experts be judged by the rows to come alone, when they know more than before."""
+        for engine in engines_of(self.engine_):
+            memory = engine.memory.copy()
+            engine.learner.weigh_anew(memory)
+            engine.memory = memory
+
     def _held(self, X: Any, weights: Vector | None, targets: Matrix) -> Any:
         """Return the weights of rows that a fork is to learn: absurd targets count less.
 

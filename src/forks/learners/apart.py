@@ -34,6 +34,8 @@ from forks.parts.horizon import begin_period
 from forks.parts.merging import CannotForkError, Shares
 from forks.parts.watch import RATE
 
+_FAIRLY = 30.0  # odds by which a challenger must lead that another one takes the champion's place
+
 
 class Apart(Starting):
     """What `OverTime` does to be forked and merged."""
@@ -48,22 +50,23 @@ class Apart(Starting):
         """Return a memory whose experts stay, as far as they can be merged."""
         memory = memory.copy()
         view = self.view(memory)
-        places, reasons = view.places, []
+        places, weights, reasons = view.places, view.experts.weights, []
         rounds = int(view.counts[COUNT.rounds])
         if view.counts[COUNT.challenge] < rounds + rows:
-            self._challenge(view)
+            self._challenge(view, _FAIRLY)
         self._catch_up(memory)
         for e in range(self.experts):
             try:
                 if places.status[e] != LIVE:
                     raise CannotForkError("it has not caught up yet")
+                if e >= LONG and weights[:, e].max() < self._rule.useless:
+                    raise CannotForkError("it is of no use")
                 self._put(view, e, self._learner(e).forked(self.memory_of(view, e), rows))
             except CannotForkError as error:
                 reasons.append(str(error))
                 _leave(view, e)
         if np.all(places.status == EMPTY):
             raise CannotForkError(f"of its experts none can be merged; the first: {reasons[0]}")
-        weights = view.experts.weights
         weights[:, : self.experts][:, places.status == EMPTY] = 0.0
         weights /= weights.sum(axis=1, keepdims=True)
         begin_period(self._rule.horizon, view.horizon, weights[SETTLED], rounds)
@@ -78,11 +81,18 @@ class Apart(Starting):
         for e in np.flatnonzero(behind & (view.places.tracks == 1)).tolist():
             _leave(view, e)
         oldest = int(view.counts[COUNT.rounds]) - len(view.ring.rows) + 1
-        view.places.next[:] = np.maximum(view.places.next, oldest)
+        view.places.next[behind] = np.maximum(view.places.next[behind], oldest)
         rule, scratch = self._rule._replace(pace=MANY), np.zeros(self.scratch_size(memory))
         while not catch_up.over(rule)(rule, *memory, scratch):
             self._handle_expert(view, np.empty(0))
         view.counts[EVENT] = 0
+
+    def weigh_anew(self, memory: Memory) -> None:
+        """Deal what the long experts and their mean are worth together to them in equal parts."""
+        view = self.view(memory)
+        if np.all(view.places.status[:LONG] == LIVE):
+            weights, long = view.experts.weights[SETTLED], [*range(LONG), PAIR]
+            weights[long] = weights[long].mean()
 
     def largest_error(self, memory: Memory) -> float:
         """Return the largest error of a leading expert that is not clipped."""
@@ -121,13 +131,11 @@ class Apart(Starting):
         view.places.born[:] -= MANY - int(old.counts[COUNT.rounds])
         challenge = int(old.counts[COUNT.challenge])
         if counts[COUNT.challenges] > old.counts[COUNT.challenges]:
-            challenge = max(challenge, int(old.counts[COUNT.rounds]))
-            while challenge <= rounds or challenge == old.counts[COUNT.challenge]:
+            challenge = 3 * max(challenge, int(old.counts[COUNT.rounds]))
+            while challenge <= rounds:  # those that would have come and gone
                 challenge *= 3
+                counts[COUNT.challenges] += 1
         counts[COUNT.challenge] = challenge
-        if np.all(view.places.status[:LONG] == LIVE):
-            weights, long = view.experts.weights, [*range(LONG), PAIR]
-            weights[:, long] = weights[:, long].mean(axis=1, keepdims=True)
         counts[COUNT.due] = rounds + old.counts[COUNT.period]
         return memory
 
