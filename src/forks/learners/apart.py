@@ -1,13 +1,18 @@
 """Experts over time that learn apart and are merged: see `forks.parts.merging`.
 
 A fork has the experts that live, forget nothing, and have made their maps from a whole buffer: the
-champion and the challenger above all. The others depend on the order of rows, and leave. None is
-started or dismissed in a fork. Merged, each expert is the sum of what it has learned in all forks.
+champion and the challenger above all. Those of them that have not caught up do so at once, from
+the rows that are kept. The others depend on the order of rows, or are of no use, and leave. None
+is started or dismissed in a fork: a challenger that would come due while the forks learn starts
+with them, and of several the first does. Merged, each expert is the sum of what it has learned in
+all forks.
 
 What was learned row by row is pooled: weights of experts, calibration, intervals, rates and mean
 errors are means over forks, weighed by the rows of each; base rates are those of all rows; the
-history is that of the start. The model that was forked then goes on: new experts are due a period
-after the merge, and a challenger at the round at which it would have been.
+history is that of the start. A challenger that has started with the forks was judged while it knew
+little; merged, the mean of the long experts enters again with the largest weight. The model that
+was forked then goes on: new experts are due a period after the merge, and a challenger at the round
+at which it would have been.
 """
 
 from collections.abc import Sequence
@@ -135,6 +140,10 @@ class Apart(Starting):
             while challenge <= rounds:  # those that would have come and gone
                 challenge *= 3
                 counts[COUNT.challenges] += 1
+            if np.all(view.places.status[:LONG] == LIVE):
+                weights = view.experts.weights
+                weights[:, PAIR] = weights.max(axis=1)
+                weights /= weights.sum(axis=1, keepdims=True)
         counts[COUNT.challenge] = challenge
         counts[COUNT.due] = rounds + old.counts[COUNT.period]
         return memory
