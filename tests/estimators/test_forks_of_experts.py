@@ -119,3 +119,31 @@ def test_what_forks_began_with_is_not_sent():
     assert len(sent) < 2.5 * len(pickle.dumps(model))
     back = [pickle.loads(sent), pickle.loads(pickle.dumps(parts[1]))]
     assert as_bytes(forks.merge(back)) == as_bytes(forks.merge(parts))
+
+
+def test_merged_the_mean_with_a_new_challenger_enters_again():
+    merged = view_of(merged_after(model_of(700), 400, told=400))
+    weights = merged.experts.weights
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    assert (weights[:, PAIR] == weights.max(axis=1)).all()
+    parts = model_of(1400).fork(2)  # without a new one weights are the means of those of forks
+    for k, part in enumerate(parts):
+        part.partial_fit(X[1400 + k : 1700 : 2], Y[1400 + k : 1700 : 2])
+    means = np.mean([view_of(part).experts.weights for part in parts], axis=0)
+    np.testing.assert_allclose(view_of(forks.merge(parts)).experts.weights, means, rtol=1e-12)
+
+
+def test_of_a_share_the_second_half_judges():
+    from forks.distributed.partitions import learn_share
+
+    fork = model_of(1400).fork(2)[0]
+    learned, rest, _, scores = learn_share(0, fork, (X, Y), 1400, 1810, 10)
+    assert (len(scores), len(rest)) == (400, 10)
+    fork.partial_fit(X[1400:1600], Y[1400:1600])
+    fork._weigh_anew()
+    fork.partial_fit(X[1600:1800], Y[1600:1800])
+    assert as_bytes_of_engine(learned) == as_bytes_of_engine(fork)
+
+
+def as_bytes_of_engine(model):
+    return b"".join(array.tobytes() for array in model.engine_.memory)
