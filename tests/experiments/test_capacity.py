@@ -15,7 +15,7 @@ FREE = Costs(
 def test_one_worker_takes_the_time_of_all_rows():
     told = simulate(FREE, 10_000, 1, 4, start=1000, spare=100)
     assert told.seconds == pytest.approx(10_000.0)
-    assert told.rounds == len(list(shares(1000, 9000, None)))
+    assert told.rounds == len(list(shares(1000, 9000, 4, None)))
 
 
 def test_workers_share_what_is_not_learned_by_the_coordinator():

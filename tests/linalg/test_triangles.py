@@ -24,9 +24,10 @@ def test_products_solutions_and_inverse(n):
     np.testing.assert_allclose(L @ triangles.invert(L), np.eye(n), **CLOSE)
 
 
+@pytest.mark.parametrize("factor", [1.0, -1.0, 2.5])
 @pytest.mark.parametrize("n", SIZES)
-def test_squares_are_subtracted_in_place(n):
+def test_squares_are_added_in_place(n, factor):
     V, A = lower(n, 2), np.random.default_rng(3).normal(size=(n, n))
-    expected = np.tril(A - V @ V.T)
-    assert triangles.subtract_squares(A, V) is A
+    expected = np.tril(A + factor * (V @ V.T))
+    assert triangles.add_squares(A, V, factor) is A
     np.testing.assert_allclose(np.tril(A), expected, **CLOSE)

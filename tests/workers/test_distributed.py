@@ -44,16 +44,21 @@ def test_every_row_is_learned_once_and_well():
     assert learned.score(X, y) > alone.score(X, y) - 0.02
 
 
-def test_rounds_double_what_is_known():
-    assert list(shares(100, 1500, None)) == [
-        (0.0, 100 / 1500),
-        (100 / 1500, 300 / 1500),
-        (300 / 1500, 700 / 1500),
-        (700 / 1500, 1.0),
-    ]
-    assert list(shares(100, 120, None)) == [(0.0, 1.0)]
-    assert list(shares(100, 0, None)) == list(shares(100, 0, 3)) == []
-    assert list(shares(1, 10, 2)) == [(0.0, 0.5), (0.5, 1.0)]
+def test_in_a_round_a_fork_comes_to_know_half_of_what_all_know():
+    assert list(shares(100, 2600, 4, None)) == [(0.0, 200 / 2600), (200 / 2600, 800 / 2600),
+                                                (800 / 2600, 1.0)]  # fmt: skip
+    for n in (3, 8, 100):
+        known = 1000.0
+        *rounds, _ = shares(1000, 10**6, n, None)
+        for low, high in rounds:
+            learned = (high - low) * 10**6
+            assert known + learned / n == pytest.approx((known + learned) / 2.0)
+            known += learned
+    first, *_ = shares(1000, 10**6, 2, None)  # two always know half: other reasons bound a round
+    assert first[1] == pytest.approx(0.026)
+    assert list(shares(100, 250, 4, None)) == [(0.0, 1.0)]  # little is left after the first
+    assert list(shares(100, 0, 4, None)) == list(shares(100, 0, 4, 3)) == []
+    assert list(shares(1, 10, 4, 2)) == [(0.0, 0.5), (0.5, 1.0)]
 
 
 @pytest.mark.parametrize("n", [3, 7])

@@ -26,6 +26,7 @@ from forks.engine.checks import whole
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor, merge
 from forks.estimators.base import OnlineEstimator
 
+_MOST = 26.0  # rows of a round, in units of those before it: challengers start between rounds
 _LITTLE = 0.3  # of a round: if less is left after it, it is learned in the same round
 
 
@@ -37,7 +38,7 @@ def learn(
     partitions: int | None = None,
     start: int = 2000,
     rounds: int | None = None,
-    spare: int = 500,
+    spare: int = 100,
     classes: Any = None,
 ) -> Any:
     """Return one model that has learned all rows of a source, by many workers at a time.
@@ -67,9 +68,11 @@ def learn(
     start : int
         Rows that are learned here first by a model that has learned none.
     rounds : int, optional
-        How many rounds there are, of equal size. By default each has as many rows as were learned
-        before it, so that their number grows with the logarithm of the rows: a loss other than the
-        squared error is learned apart well by models that know about as much already.
+        How many rounds there are, of equal size. By default each is so long that at its end a fork
+        knows half of what all know together: a loss other than the squared error is learned apart
+        well by models that know about as much already. With many partitions rounds double what is
+        known, with four they triple it, and with two one of 26 times as many rows follows; so the
+        number of rounds grows with the logarithm of the rows.
     spare : int
         Rows that are learned here after each round.
     classes : array, optional
@@ -148,7 +151,7 @@ class _Learning:
         partitions: int | None = None,
         start: int = 2000,
         rounds: int | None = None,
-        spare: int = 500,
+        spare: int = 100,
         classes: Any = None,
     ) -> None:
         self.runner = _executor_from(executor, source)
@@ -171,7 +174,7 @@ class _Learning:
         begun: Any = copy.copy(model) if fitted else self._begun(model, looks, classes)
         self.model = begun
         known = sum(self.heads) or begun.n_rounds_
-        for share in shares(known, self.left, rounds):
+        for share in shares(known, self.left, len(self.parts), rounds):
             self._play_round(share)
 
     def _looks(self, tasks: Sequence[Any]) -> list[Look]:
@@ -243,17 +246,22 @@ def _executor_from(given: Any, source: Any) -> Executor:
     )
 
 
-def shares(known: int, left: int, rounds: int | None) -> Iterator[tuple[float, float]]:
-    """Yield the shares of the rows that are left, of each round."""
+def shares(known: int, left: int, n: int, rounds: int | None) -> Iterator[tuple[float, float]]:
+    """Yield the shares of the rows that are left, of each round of n forks.
+
+    By default a round is so long that in the end a fork, which knows what all knew before it and
+    an n-th of the round, knows half of what all know then: K + r / n = (K + r) / 2.
+    """
     if left == 0:
         return
     if rounds is not None:
         ends = np.linspace(0.0, 1.0, rounds + 1)
         yield from zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
         return
-    done = 0
+    growth = n / (n - 2) if n > 2 else _MOST
+    done = 0.0
     while done < left:
-        size = known + done
+        size = growth * (known + done)
         next_ = left if left - done < (1.0 + _LITTLE) * size else done + size
         yield done / left, next_ / left
         done = next_

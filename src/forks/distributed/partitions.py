@@ -110,9 +110,13 @@ def learn_share(
         X, y = _load(partition)
         stop = high - min(spare, (high - low) // 2)
         fork = copy.copy(fork)  # where there is one process, the caller's stays as it was
-        scores = fork.prequential(_taken(X, slice(low, stop)), y[low:stop])
+        half, scores = (low + stop) // 2, []
+        for first, last in ((low, half), (half, stop)):
+            scores.append(fork.prequential(_taken(X, slice(first, last)), y[first:last]))
+            if first == low:
+                fork._weigh_anew()
         fork._origin = None
-        return fork, _taken(X, slice(stop, high)), y[stop:high], scores
+        return fork, _taken(X, slice(stop, high)), y[stop:high], np.concatenate(scores)
 
 
 def brought_back(fork: Any, sent: Any) -> Any:

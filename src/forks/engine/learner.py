@@ -249,6 +249,10 @@ class Learner(ABC):
         del memory
         return np.inf
 
+    def weigh_anew(self, memory: Memory) -> None:
+        """Judge parts of a fork that compete by the rows to come alone, in place."""
+        del memory
+
     def merged(self, start: Memory, forks: Sequence[Memory]) -> Memory:
         """Return what forks have learned together, again as a fork; `start` is their begin.
 

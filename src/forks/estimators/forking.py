@@ -17,6 +17,16 @@ from forks.files import decode, encode
 _MOST_FORKS = 2**20
 
 
+class _Begun:
+    """The memories that forks began with, made once; they are not sent to others, nor stored."""
+
+    def __init__(self, memories: tuple[Memory, ...] = ()) -> None:
+        self.memories = memories
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Begun, ()
+
+
 class Origin(NamedTuple):
     """What a fork began with, the same for all forks of one call, and which of them it is."""
 
@@ -29,6 +39,15 @@ class Origin(NamedTuple):
     rows: int  # that the forks were to learn together
     n: int  # forks that were made
     parts: tuple[int, ...]  # which of them are in this model, sorted
+    begun: _Begun
+
+    def begins(self) -> tuple[Memory, ...]:
+        """Return the memories that all forks began with, one for each engine."""
+        if not self.begun.memories:
+            with one_thread():
+                made = [self.learner.forked(each, self.rows) for each in self.memories]
+            self.begun.memories = tuple(made)
+        return self.begun.memories
 
     def same_start(self, other: "Origin") -> bool:
         """Return whether both were forked from one model by one call."""
@@ -88,8 +107,6 @@ class Forking:
             raise ValueError("a fork cannot be forked: merge it with the others first")
         engine = start.engine_
         learner = engine.learner.for_forks()
-        with one_thread():
-            memories = [engine.learner.forked(each.memory, rows) for each in engines_of(engine)]
         classifies = start._task == "classification"
         origin = Origin(
             engine.learner,
@@ -101,8 +118,17 @@ class Forking:
             rows,
             n,
             (),
+            _Begun(),
         )
-        return [_fork(start, learner, memories, origin._replace(parts=(k,))) for k in range(n)]
+        origin.begins()  # or an error
+        return [_fork(start, learner, origin._replace(parts=(k,))) for k in range(n)]
+
+    def _weigh_anew(self) -> None:
+        """Let experts be judged by the rows to come alone, when they know more than before."""
+        for engine in engines_of(self.engine_):
+            memory = engine.memory.copy()
+            engine.learner.weigh_anew(memory)
+            engine.memory = memory
 
     def _held(self, X: Any, weights: Vector | None, targets: Matrix) -> Any:
         """Return the weights of rows that a fork is to learn: absurd targets count less.
@@ -125,13 +151,14 @@ class Forking:
         return weights
 
 
-def _fork(start: Any, learner: Learner, memories: list[Memory], origin: Origin) -> Any:
+def _fork(start: Any, learner: Learner, origin: Origin) -> Any:
     engines = [
         Engine.restored(learner, old.n_features, old.n_outputs, memory, old.rounds, old.last_mend)
-        for old, memory in zip(engines_of(start.engine_), memories, strict=True)
+        for old, memory in zip(engines_of(start.engine_), origin.begins(), strict=True)
     ]
-    fork = copy.copy(start)
-    fork.__dict__.update(engine_=engine_from(start.engine_, engines), _origin=origin)
+    engine = engine_from(start.engine_, engines)
+    fork = object.__new__(type(start))
+    fork.__dict__.update({**start.__dict__, "engine_": engine, "_origin": origin})
     if fork._task == "classification":
         fork._labels = fork._labels._replace(given=True)
     return fork
@@ -176,8 +203,6 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
     )
     for engine, memory in zip(engines, memories, strict=True):
         learner.check_memory(memory, engine.n_features, engine.n_outputs)
-        with one_thread():
-            learner.forked(memory, rows)  # or it is no start of a fork
     if learner.for_forks() != model.engine_.learner:
         raise ValueError("the learner of the fork is not that of its start")
     parts = tuple(_number("parts", part) for part in given["parts"])
@@ -192,7 +217,10 @@ def read_origin(given: Any, model: Any, arrays: dict[str, np.ndarray]) -> Origin
         raise ValueError("the counts of the fork's start are out of their bounds")
     if means.dtype != np.float64 or not np.isfinite(means).all():
         raise ValueError("the means of the fork's start are no numbers")
-    return Origin(learner, memories, rounds, Means(*means), counts, given["given"], rows, n, parts)
+    known = (rounds, Means(*means), counts, given["given"], rows, n, parts)
+    origin = Origin(learner, memories, *known, _Begun())
+    origin.begins()  # or an error: it is no start of a fork
+    return origin
 
 
 def _number(name: str, value: Any) -> int:

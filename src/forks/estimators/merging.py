@@ -106,11 +106,11 @@ def _merged(forks: list[Any], parts: tuple[int, ...], close: bool) -> Any:
     first = forks[0]
     origin, engines = first._origin, []
     rounds = origin.rounds + sum(fork.engine_.rounds - origin.rounds for fork in forks)
-    for number, before in enumerate(origin.memories):
+    starts = zip(origin.memories, origin.begins(), strict=True)
+    for number, (before, start) in enumerate(starts):
         each = [engines_of(fork.engine_)[number] for fork in forks]
         learner = each[0].learner
         with one_thread():
-            start = origin.learner.forked(before, origin.rows)
             try:
                 memory = learner.merged(start, [engine.memory for engine in each])
             except np.linalg.LinAlgError:

@@ -34,13 +34,13 @@ class Simulated(NamedTuple):
 
 
 def simulate(
-    costs: Costs, rows: int, workers: int, partitions: int, start: int = 2000, spare: int = 500
+    costs: Costs, rows: int, workers: int, partitions: int, start: int = 2000, spare: int = 100
 ) -> Simulated:
     """Return how long `learn` takes for so many rows."""
     first = min(start, rows)
     clock = busy = first * costs.first
     rounds = 0
-    for low, high in shares(first, rows - first, None):
+    for low, high in shares(first, rows - first, partitions, None):
         rounds += 1
         each = max(0.0, (high - low) * (rows - first) - spare) / partitions
         packed = [clock + costs.fork + (k + 1) * costs.pack for k in range(partitions)]

@@ -1,13 +1,18 @@
 """Experts over time that learn apart and are merged: see `forks.parts.merging`.
 
 A fork has the experts that live, forget nothing, and have made their maps from a whole buffer: the
-champion and the challenger above all. The others depend on the order of rows, and leave. None is
-started or dismissed in a fork. Merged, each expert is the sum of what it has learned in all forks.
+champion and the challenger above all. Those of them that have not caught up do so at once, from
+the rows that are kept. The others depend on the order of rows, or are of no use, and leave. None
+is started or dismissed in a fork: a challenger that would come due while the forks learn starts
+with them, and of several the first does. Merged, each expert is the sum of what it has learned in
+all forks.
 
 What was learned row by row is pooled: weights of experts, calibration, intervals, rates and mean
 errors are means over forks, weighed by the rows of each; base rates are those of all rows; the
-history is that of the start. The model that was forked then goes on: new experts are due a period
-after the merge, and a challenger at the round at which it would have been.
+history is that of the start. A challenger that has started with the forks was judged while it knew
+little; merged, the mean of the long experts enters again with the largest weight. The model that
+was forked then goes on: new experts are due a period after the merge, and a challenger at the round
+at which it would have been.
 """
 
 from collections.abc import Sequence
@@ -16,8 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from forks.engine import MANY, Learner, Memory
-from forks.learners.mixture import COUNT, EMPTY, LIVE, LONG, OverTimeState
+from forks.engine import EVENT, MANY, Learner, Memory
+from forks.learners.mixture import (
+    CATCHING_UP,
+    COUNT,
+    EMPTY,
+    LIVE,
+    LONG,
+    OverTimeState,
+    catch_up,
+)
 from forks.learners.starting import Starting
 from forks.parts import merging
 from forks.parts import watch as watching
@@ -25,6 +38,8 @@ from forks.parts.experts import COUNTED, HEAVIEST, PAIR, SETTLED
 from forks.parts.horizon import begin_period
 from forks.parts.merging import CannotForkError, Shares
 from forks.parts.watch import RATE
+
+_FAIRLY = 30.0  # odds by which a challenger must lead that another one takes the champion's place
 
 
 class Apart(Starting):
@@ -40,25 +55,49 @@ class Apart(Starting):
         """Return a memory whose experts stay, as far as they can be merged."""
         memory = memory.copy()
         view = self.view(memory)
-        places, reasons = view.places, []
+        places, weights, reasons = view.places, view.experts.weights, []
+        rounds = int(view.counts[COUNT.rounds])
+        if view.counts[COUNT.challenge] < rounds + rows:
+            self._challenge(view, _FAIRLY)
+        self._catch_up(memory)
         for e in range(self.experts):
             try:
                 if places.status[e] != LIVE:
                     raise CannotForkError("it has not caught up yet")
+                if e >= LONG and weights[:, e].max() < self._rule.useless:
+                    raise CannotForkError("it is of no use")
                 self._put(view, e, self._learner(e).forked(self.memory_of(view, e), rows))
             except CannotForkError as error:
                 reasons.append(str(error))
                 _leave(view, e)
         if np.all(places.status == EMPTY):
             raise CannotForkError(f"of its experts none can be merged; the first: {reasons[0]}")
-        weights = view.experts.weights
         weights[:, : self.experts][:, places.status == EMPTY] = 0.0
         weights /= weights.sum(axis=1, keepdims=True)
-        rounds = int(view.counts[COUNT.rounds])
         begin_period(self._rule.horizon, view.horizon, weights[SETTLED], rounds)
         view.counts[COUNT.due] = view.counts[COUNT.challenge] = MANY
-        places.born[:] = MANY  # none has had its chance, so that none is dismissed
+        places.born[:] += MANY - rounds  # far ahead: none has had its chance, and none is dismissed
         return memory
+
+    def _catch_up(self, memory: Memory) -> None:
+        """Let experts that are behind learn the rows that are kept; those that forget leave."""
+        view = self.view(memory)
+        behind = view.places.status == CATCHING_UP
+        for e in np.flatnonzero(behind & (view.places.tracks == 1)).tolist():
+            _leave(view, e)
+        oldest = int(view.counts[COUNT.rounds]) - len(view.ring.rows) + 1
+        view.places.next[behind] = np.maximum(view.places.next[behind], oldest)
+        rule, scratch = self._rule._replace(pace=MANY), np.zeros(self.scratch_size(memory))
+        while not catch_up.over(rule)(rule, *memory, scratch):
+            self._handle_expert(view, np.empty(0))
+        view.counts[EVENT] = 0
+
+    def weigh_anew(self, memory: Memory) -> None:
+        """Deal what the long experts and their mean are worth together to them in equal parts."""
+        view = self.view(memory)
+        if np.all(view.places.status[:LONG] == LIVE):
+            weights, long = view.experts.weights[SETTLED], [*range(LONG), PAIR]
+            weights[long] = weights[long].mean()
 
     def largest_error(self, memory: Memory) -> float:
         """Return the largest error of a leading expert that is not clipped."""
@@ -93,9 +132,20 @@ class Apart(Starting):
         for e in np.flatnonzero(view.places.status == LIVE).tolist():
             own = self._learner(e).rejoined(self.memory_of(view, e), self.memory_of(old, e))
             self._put(view, e, own)
-        view.places.born[:] = old.places.born
-        view.counts[COUNT.challenge] = old.counts[COUNT.challenge]
-        view.counts[COUNT.due] = view.counts[COUNT.rounds] + old.counts[COUNT.period]
+        counts, rounds = view.counts, int(view.counts[COUNT.rounds])
+        view.places.born[:] -= MANY - int(old.counts[COUNT.rounds])
+        challenge = int(old.counts[COUNT.challenge])
+        if counts[COUNT.challenges] > old.counts[COUNT.challenges]:
+            challenge = 3 * max(challenge, int(old.counts[COUNT.rounds]))
+            while challenge <= rounds:  # those that would have come and gone
+                challenge *= 3
+                counts[COUNT.challenges] += 1
+            if np.all(view.places.status[:LONG] == LIVE):
+                weights = view.experts.weights
+                weights[:, PAIR] = weights.max(axis=1)
+                weights /= weights.sum(axis=1, keepdims=True)
+        counts[COUNT.challenge] = challenge
+        counts[COUNT.due] = rounds + old.counts[COUNT.period]
         return memory
 
 

@@ -242,8 +242,8 @@ class Machine(Learner):
     def forked(self, memory: Memory, rows: int = 0) -> Memory:
         """Return a memory without events: map, prior and tolerance stay.
 
-        The prior is the one for all rows to come. In regression every row counts, so that A and b
-        are sums over rows.
+        Prior and tolerance are those for all rows to come. In regression every row counts, so that
+        A and b are sums over rows.
         """
         memory = memory.copy()
         view = self.view(memory)
@@ -255,6 +255,8 @@ class Machine(Learner):
         view.counts[COUNT.due] = MANY
         if not self._rule.classifies:
             view.gate.levels[TOLERANCE] = 0.0
+        elif rows > 0:
+            gates.set_tolerance(self._rule.gate, view.gate, rounds + rows)
         return memory
 
     def largest_error(self, memory: Memory) -> float:

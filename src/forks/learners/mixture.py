@@ -15,6 +15,7 @@ from forks.engine import (
     Vector,
     apart,
     attach,
+    entry,
     njit,
     score,
     step,
@@ -348,6 +349,20 @@ def _judge(rule, conformal, work, question, y, out):
         elif y[o] > 0.0:
             p = work.q[o]
     observe_class(tracker, conformal, question, p)
+
+
+@entry
+def catch_up(rule, floats, ints, scratch):
+    """Let all experts that are behind learn the rows of the past, as many as are kept, at once.
+
+    Returns False if one has raised an event; called again when it is done, the others go on.
+    """
+    state = attach(rule, floats, ints)
+    work = workspace(rule, state, scratch)
+    state.counts[EVENT] = 0
+    return _catch_up(
+        rule, state.counts, state.places, state.memories, state.experts, state.ring, work
+    )
 
 
 @njit

@@ -44,16 +44,16 @@ def invert(L: Matrix) -> Matrix:
     return _joined(X1, _times(X3, -spd.times_lower(L2, X1)), X3)
 
 
-def subtract_squares(A: Matrix, V: Matrix) -> Matrix:
-    """Overwrite the lower triangle of A with that of A - V V'."""
+def add_squares(A: Matrix, V: Matrix, factor: float = 1.0) -> Matrix:
+    """Overwrite the lower triangle of A with that of A + factor V V'."""
     if len(V) <= _SMALL:
-        A -= V @ V.T
+        A += factor * (V @ V.T)
         return A
     (A1, A2, A3), (V1, V2, V3) = _quarters(A), _quarters(V)
-    subtract_squares(A1, V1)
-    A2 -= blas.dtrmm(1.0, V1.T, V2.T, trans_a=1).T  # V2 V1'
-    A3 -= spd.squares(V2)
-    subtract_squares(A3, V3)
+    add_squares(A1, V1, factor)
+    A2 += factor * blas.dtrmm(1.0, V1.T, V2.T, trans_a=1).T  # V2 V1'
+    A3 += factor * spd.squares(V2)
+    add_squares(A3, V3, factor)
     return A
 
 

@@ -16,14 +16,16 @@ from forks.oracles.machine import MachineOracle
 def fork(start: MachineOracle, rows: int = 0) -> MachineOracle:
     """Return a machine that goes on from a start, whose map, prior and tolerance stay.
 
-    The prior is the one for the `rows` that all forks will learn together. In regression all rows
-    count, and none is clipped: see `weight_in_fork`.
+    Prior and tolerance are those for the `rows` that all forks will learn together. In regression
+    all rows count, and none is clipped: see `weight_in_fork`.
     """
     forked = copy.deepcopy(start)
     forked.lower_alpha(len(start.past) + rows)
     forked.due = math.inf  # type: ignore[assignment]
     if not forked.classifies:
         forked.gate.tolerance, forked.gate.robust = 0.0, False
+    elif rows > 0:
+        forked.gate.set_tolerance(len(start.past) + rows)
     return forked
 
 

@@ -46,11 +46,11 @@ def add_newtons(
     nothing, if numbers overflow.
     """
     w, C = _whitened(start, width, L)
-    A_0 = spd.squares(C)
-    A, learned = A_0.copy(), np.zeros_like(w)
+    A, learned = np.zeros((width, width)), np.zeros_like(w)
+    triangles.add_squares(A, C, 1.0 - len(forks))
     for fork in forks:
         w_k, C = _whitened(fork, width, L)
-        A += spd.squares(C) - A_0
+        triangles.add_squares(A, C)
         learned += C @ (C.T @ (w_k - w))
     B = spd.factorise(A)
     w = w + spd.solve(B, learned)
@@ -64,7 +64,8 @@ def _whitened(newton: Newton, width: int, L: Matrix) -> tuple[Matrix, Matrix]:
     m = len(L)
     R, w = root(newton.P, width), newton.theta[:, :width].T.copy()
     if m > 0:
-        R[:, :m] = spd.times_lower(R[:, :m], L)
+        R[:m, :m] = triangles.times(R[:m, :m], L)
+        R[m:, :m] = spd.times_lower(R[m:, :m], L)
         w[:m] = L.T @ w[:m]
     return w, triangles.invert(R)
 

@@ -104,7 +104,8 @@ def lower_prior(newton: Newton, width: int, L: Matrix, delta: float) -> None:
         V[m:, :m] = spd.times_lower(R[m:, :m], L)
         drawn[:, :m] = (theta[:, :m] @ L) @ L.T
     V *= math.sqrt(delta)
-    R = triangles.solve(spd.factorise(triangles.subtract_squares(np.eye(width), V)), R)
+    left = triangles.add_squares(np.eye(width), V, -1.0)
+    R = triangles.solve(spd.factorise(left), R)
     theta += delta * (drawn @ R.T) @ R
     set_root(newton.P, R)
 

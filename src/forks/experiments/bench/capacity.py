@@ -126,7 +126,7 @@ def _costs(X: Matrix, y: Vector, repeats: int, row: float) -> tuple[Costs, int]:
     return costs, len(packed)
 
 
-def _after(X: Matrix, y: Vector, spare: int = 500) -> float:
+def _after(X: Matrix, y: Vector, spare: int = 100) -> float:
     """Return the seconds of a row that a model learns after a merge, the mean of a few rounds."""
     known, seconds = 2000, []
     model = OnlineKernelClassifier().partial_fit(X[:known], y[:known])
