@@ -103,7 +103,7 @@ def check_layout(state_class: type, shapes: Mapping[str, tuple[int, ...]], memor
     if (floats.shape[0], ints.shape[0]) != (n_floats, n_ints):
         raise ValueError(
             f"the memory has {floats.shape[0]} floats and {ints.shape[0]} integers, "
-            f"and should have {n_floats} and {n_ints}: it is damaged, or of another version of forks"
+            f"and should have {n_floats} and {n_ints}: damaged, or of another forks"
         )
     if ints[: len(table)].tolist() != table:
         raise ValueError("the table of the memory is wrong")
