@@ -149,7 +149,8 @@ def test_slopes_of_zero_change_nothing():
 @KINDS
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
-    "kind", ["constant", "huge", "tiny", "one label", "mostly alike", "wide", "weights"]
+    "kind",
+    ["constant", "huge", "tiny", "one label", "mostly alike", "wide", "weights", "one huge row"],
 )
 def test_a_search_ends_with_a_finite_relevance(classifies, kind):
     X, weights = rows(100, 300 if kind == "wide" else 6)
@@ -165,6 +166,8 @@ def test_a_search_ends_with_a_finite_relevance(classifies, kind):
         weights = weights * np.logspace(-150, 300, 100)
     elif kind == "mostly alike":
         X[np.arange(100) % 5 != 0] = X[0]
+    elif kind == "one huge row":  # beside which the distances of others are next to nothing
+        X[1] = 1e160
     trial = search(RULE, sample_of(X, Y, weights, 40, classifies), [], 2)
     assert np.isfinite(trial.relevance).all()
     assert np.mean(trial.relevance**2) == pytest.approx(1.0)

@@ -37,6 +37,7 @@ from forks.linalg import spd
 from forks.parts.landmarks import median_of_squares
 
 _ROUNDING = 1e-10  # in each row's part of a sum
+_FARTHEST = 1e100  # in units of the width: its square is finite
 
 
 class RelevanceRule(NamedTuple):
@@ -102,7 +103,7 @@ def tried(rule: RelevanceRule, sample: Sample, relevance: Vector) -> Trial:
     m = len(chosen)
     Z = Z * relevance.astype(np.float64)
     width = math.sqrt(median_of_squares(_squared_distances(Z[chosen], Z[chosen])))
-    Z /= width
+    Z = np.clip(Z / width, -_FARTHEST, _FARTHEST)
     L = Z[chosen]
     linear = d if d <= rule.widest else 0
     factor = width / math.sqrt(d) if linear else 0.0
@@ -192,7 +193,8 @@ def search(rule: RelevanceRule, sample: Sample, candidates: list[Vector], rounds
     trials = [tried(rule, sample, relevance) for relevance in [none, *candidates]]
     trial = min(trials, key=lambda trial: trial.loss)
     if quadratic:
-        slopes = (trial.relevance / trial.f.width) ** 2 * mean_squared_slopes(rule, trial.f)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows leads nowhere
+            slopes = (trial.relevance / trial.f.width) ** 2 * mean_squared_slopes(rule, trial.f)
         slopes = slopes + quadratic_slopes(sample, sample.y - scores(trial.f))
         trials.append(tried(rule, sample, next_relevance(rule, none, slopes, n)))
         trial = min(trials, key=lambda trial: trial.loss)
