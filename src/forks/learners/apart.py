@@ -39,8 +39,6 @@ from forks.parts.horizon import begin_period
 from forks.parts.merging import CannotForkError, Shares
 from forks.parts.watch import RATE
 
-_FAIRLY = 30.0  # odds by which a challenger must lead that another one takes the champion's place
-
 
 class Apart(Starting):
     """What `OverTime` does to be forked and merged."""
@@ -58,7 +56,7 @@ class Apart(Starting):
         places, weights, reasons = view.places, view.experts.weights, []
         rounds = int(view.counts[COUNT.rounds])
         if view.counts[COUNT.challenge] < rounds + rows:
-            self._challenge(view, _FAIRLY)
+            self._challenge(view)
         self._catch_up(memory)
         for e in range(self.experts):
             try:

@@ -165,23 +165,23 @@ class Starting(Learner):
             self._start(view, self._place(view, LONG), kind, START)
             counts[COUNT.due] = 3 * FIRST if is_extra else rounds + counts[COUNT.period]
 
-    def _challenge(self, view: OverTimeState, odds: float = CLEARLY) -> None:
-        """Start a challenger; the champion makes room if the other leads by these odds."""
+    def _challenge(self, view: OverTimeState) -> None:
+        """Start a challenger."""
         counts = view.counts
         width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
         shape = shape if self._may_change_kernel else GIVEN
         how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor, shape=shape)
         counts[COUNT.challenges] += 1
-        self._start(view, self._loser(view, odds), how, CHALLENGE)
+        self._start(view, self._loser(view), how, CHALLENGE)
 
-    def _loser(self, view: OverTimeState, odds: float) -> int:
+    def _loser(self, view: OverTimeState) -> int:
         """Return which long expert makes room: the younger, unless it is clearly the better.
 
         What the older one has learned over time cannot be had again, so a close call is its.
         """
         old, young = np.argsort(view.places.born[:LONG], kind="stable")
         weights = view.experts.weights[SETTLED]
-        return int(old if weights[young] > odds * weights[old] else young)
+        return int(old if weights[young] > CLEARLY * weights[old] else young)
 
     def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
         """Start more often if what was started of late has earned a weight, else more rarely."""
