@@ -307,7 +307,7 @@ def forged():
         "a period": changes(lambda v: v.horizon.period[:1], -1),
         "a size of residuals": changes(lambda v: v.conformal.sizes[:1], -1.0),
         "a count of repeats": changes(lambda v: v.persistence.counts[0], -1.0),
-        "a leader": changes(lambda v: v.history.written[1:], 6),
+        "a leader": changes(lambda v: v.history.written[1:], 7),
         "a kind of event": changes(lambda v: v.history.lines[0, 1:2], 9.0),
         "a watch": changes(lambda v: v.watch.levels[:1], 1e9),
         "a number that is none": changes(lambda v: v.ring.rows[0], np.nan),

@@ -204,7 +204,7 @@ def test_nobody_waits_for_the_relevance(tmp_path, monkeypatch):
     thread.join()
     assert sum(found[0].values()) == pytest.approx(1.0)
     weights = insight.expert_weights(keeper)
-    assert len(weights) == 9
+    assert len(weights) == 10
     assert sum(weights) == pytest.approx(1.0)
     assert all("name" in event["shift"] for event in service.events("one") if "shift" in event)
     service.close()

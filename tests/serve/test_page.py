@@ -102,9 +102,9 @@ def test_a_page_that_has_just_been_opened_shows_what_was_before(opened, service)
     expect(page.locator("#error .plot")).to_have_attribute("aria-label", re.compile("now .* %"))
     assert page.locator("#error canvas").count() == 1
     experts = page.locator("#weights .legend .label")
-    expect(experts).to_have_count(9)
+    expect(experts).to_have_count(10)
     assert experts.nth(0).inner_text() == "expert 0 (long)"
-    assert experts.nth(7).inner_text() == "last label"
+    assert experts.nth(8).inner_text() == "last label"
     shares = [float(text.split()[0]) for text in page.locator("#weights .value").all_inner_texts()]
     assert sum(shares) == pytest.approx(100.0, abs=0.5)
     expect(page.locator("#relevance .legend .label").first).to_be_visible()

@@ -26,10 +26,9 @@ class LastLabels:
         t = len(self.labels) - 1 - self.delay
         return t if t >= 0 else None
 
-    def _counts(self, x: Vector) -> Vector:
-        """Return the counts for row x: is it that of the last known label?"""
-        assert self.known is not None
-        return self.counts[int(np.array_equal(x, self.rows[self.known]))]
+    def _equals(self, x: Vector) -> bool:
+        """Whether row x is that of the last known label."""
+        return self.known is not None and np.array_equal(x, self.rows[self.known])
 
     def last(self, x: Vector) -> Vector:
         """Return the answer of the last known label for row x: 2 p - 1 for classes."""
@@ -40,8 +39,10 @@ class LastLabels:
         label = self.labels[self.known]
         if not self.classifies:
             return label
-        repeats, n = self._counts(x)
-        q = np.clip((repeats + 0.5) / (n + 1.0), SURE, 1.0 - SURE)
+        q = 0.5
+        for repeats, n in self.counts[: 2 if self._equals(x) else 1]:
+            q = (repeats + q) / (n + 1.0)
+        q = np.clip(q, SURE, 1.0 - SURE)
         other = (1.0 - q) / max(1, self.n - 1)
         return 2.0 * np.where(label > 0.0, q, other) - 1.0
 
@@ -61,7 +62,7 @@ class LastLabels:
         residual, t = y - answer, len(self.labels)
         if self.known is not None:
             same = np.array_equal(y > 0.0, self.labels[self.known] > 0.0)
-            counts = self._counts(x)
+            counts = self.counts[int(self._equals(x))]
             counts[:] = 0.998 * counts + [same, 1.0]
             before = self.residuals[self.known]
             self.products = 0.999 * self.products + residual * before

@@ -5,10 +5,10 @@ this has been right recently,
 
     q = (r + 1/2) / (n + 1),    r <- k r + [repeated],    n <- k n + 1,    k = 1 - 1 / memory,
 
-with r and n of their own for rows that equal the row whose label it is: where a source sends the
-same row again and again, what follows a change of it is another matter. In regression the last
-target is repeated. `delay` is the number of rows between: with labels that come n rows late, row t
-is compared with row t - 1 - n.
+and for rows that equal the row whose label it is (r' + q) / (n' + 1), with counts of their own:
+where a source sends the same row again and again, what follows a change of it is another matter. In
+regression the last target is repeated. `delay` is the number of rows between: with labels that come
+n rows late, row t is compared with row t - 1 - n.
 
 In regression the residual e of the last known row corrects the answer: f + r e, with
 r = sum e_t e_{t-1-delay} / sum e_{t-1-delay}^2, between 0 and 1, both sums forgotten at `keep` a
@@ -60,12 +60,6 @@ def persistence_limits(persistence: Persistence) -> list[Limit]:
 
 
 @njit
-def _counts_for(persistence, ring, known, x):
-    """Return the counts that row x belongs to: is it that of round `known`?"""
-    return persistence.counts[1 if known >= 0 and holds(ring, known, x) else 0]
-
-
-@njit
 def write_last(rule, persistence, ring, known, x, out):
     """Write the answer for row x that repeats the label of round `known`, counted from 0.
 
@@ -77,8 +71,11 @@ def write_last(rule, persistence, ring, known, x, out):
         for o in range(n):
             out[o] = ring.targets[slot, o] if known >= 0 else persistence.base[o]
         return
-    counts = _counts_for(persistence, ring, known, x)
-    q = (counts[REPEATED] + 0.5) / (counts[COMPARED] + 1.0)
+    q = 0.5
+    for equal in range(2):
+        counts = persistence.counts[equal]
+        if equal == 0 or (known >= 0 and holds(ring, known, x)):
+            q = (counts[REPEATED] + q) / (counts[COMPARED] + 1.0)
     q = min(max(q, rule.sure), 1.0 - rule.sure)
     if known < 0:
         q = 0.5 if n == 1 else 1.0 / n
@@ -133,7 +130,7 @@ def observe(rule, persistence, ring, t, known, x, y, answers):
                 sums[0], sums[1] = products, squares
         persistence.residuals[t % size, o] = residual
     if known >= 0:
-        counts = _counts_for(persistence, ring, known, x)
+        counts = persistence.counts[1 if holds(ring, known, x) else 0]
         keep = 1.0 - 1.0 / rule.memory
         counts[REPEATED] = keep * counts[REPEATED] + (1.0 if same else 0.0)
         counts[COMPARED] = keep * counts[COMPARED] + 1.0
