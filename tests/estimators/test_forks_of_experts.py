@@ -80,7 +80,7 @@ def test_challengers_that_would_have_come_and_gone_are_counted():
     assert untold.counts[COUNT.challenges] == 0
 
 
-@pytest.mark.parametrize(("odds", "leaves"), [(29.0, 1), (31.0, 0)])
+@pytest.mark.parametrize(("odds", "leaves"), [(9.0, 1), (11.0, 0)])
 def test_the_champion_makes_room_for_a_challenger_that_leads(odds, leaves):
     model = model_of(1400)
     weights = view_of(model).experts.weights
