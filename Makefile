@@ -94,7 +94,7 @@ format: $(STAMP)  ## format the code and mend what can be mended
 bench: $(STAMP)  ## measure speed and growth
 	$(BIN)/forks bench
 
-endurance: $(STAMP)  ## learn fifty million rows in one process (a quarter of an hour)
+endurance: $(STAMP)  ## learn fifty million rows in one process (three quarters of an hour)
 	$(BIN)/forks bench --only endurance --output build/endurance
 
 docs: $(STAMP) $(DOCS)  ## build the documentation in site, pictures included

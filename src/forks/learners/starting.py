@@ -115,6 +115,10 @@ class Starting(Learner):
         kept = view.memories
         return Memory(kept.floats[floats[e] : floats[e + 1]], kept.ints[ints[e] : ints[e + 1]])
 
+    def state_of(self, view: OverTimeState, e: int) -> Any:
+        """Return the state of the expert in place e, as views."""
+        return self._learner(e).view(self.memory_of(view, e))
+
     def _put(self, view: OverTimeState, e: int, memory: Memory) -> None:
         for place, new in zip(self.memory_of(view, e), memory, strict=True):
             place[:] = new
@@ -253,9 +257,7 @@ class Starting(Learner):
         if not self.relevance:
             return None
         sample = self._sample(view, n, min(m, n // 2))
-        leader = self.leader(view)
-        learner = self._learner(leader)
-        known = learner.view(self.memory_of(view, leader)).map.relevance
+        known = self.state_of(view, self.leader(view)).map.relevance
         candidates = [known] if np.ptp(known) > 0.0 else []
         return relevances.search(RELEVANCE, sample, candidates, SEARCH_ROUNDS).relevance
 
@@ -270,8 +272,7 @@ class Starting(Learner):
     ) -> None:
         """Write into the history what is new: which features' relevance and scale."""
         rounds, size = int(view.counts[COUNT.rounds]), len(view.ring.rows)
-        leader = self.leader(view)
-        known = self._learner(leader).view(self.memory_of(view, leader)).map
+        known = self.state_of(view, self.leader(view)).map
         news: tuple[float, ...] = (0.0, 1.0, 0.0, 0.0)
         if known.sizes[WIDTH] > 0:
             slots = rings.last_slots(rounds, min(rounds, how.rows, size), size)

@@ -370,7 +370,7 @@ def test_endurance_looks_at_memory_speed_and_rounding():
     assert value["default: new starts"] >= 3
     assert value["FORKS: update rounds"] > 10
     assert 0.0 < value["FORKS: orthogonality error, worst of all"] < 1e-12
-    for name in ("default", "FORKS"):
+    for name in ("default", "fast", "FORKS"):
         assert 0.0 < value[f"{name}: least eigenvalue of P / largest, least of all"] < 1.0
     curves = {number.name for number in numbers if number.against == "rows"}
     assert {"rows per second, FORKS", "mistake rate, default"} < curves
@@ -381,17 +381,20 @@ def test_endurance_would_see_what_rounding_can_do():
     from forks.experiments.bench.endurance import EPSILON, runners
 
     stream = _stream()
-    default, sketched = runners(stream, cycle=100)
-    for runner in (default, sketched):
+    default, fast, sketched = runners(stream, cycle=100)
+    for runner in (default, fast, sketched):
         runner.learn(*stream)
         runner.look()
         assert runner.ratios[0] > 0.0
     engine = default.player.engine
+    over_time = engine.learner
+    over_time.state_of(over_time.view(engine.memory), 0).newton.P.d[0] = 0.0
+    engine = fast.player.engine
     engine.learner.view(engine.memory).newton.P.d[0] = 0.0
     engine = sketched.player.engine
     view = engine.learner.view(engine.memory)
     view.hot.roots[0, 0] = 0.0
-    for runner in (default, sketched):
+    for runner in (default, fast, sketched):
         runner.look()
         assert runner.ratios[1] < EPSILON**2
     view.sketch.vectors_transposed[0] *= 1.0 + 1e-6

@@ -1,13 +1,14 @@
 """Endurance.
 
-A drifting stream, `forks.streams.drifting` with 8 features, through two learners in one process,
-chunk by chunk, each concept as long as a chunk: the default learner, and FORKS with update rounds
-on, weights carried over and landmarks refreshed. Rates are per second of CPU time, over windows of
-whole concepts, drawing the rows not included. Concepts are not equally hard, and a hard one takes
-more Newton steps; a machine that others use too is not equally fast all the time: the reference is
-a new learner of the same kind that learns the same rows each time, before and after each concept.
-Orthogonality is the largest entry of |V V' - I| for the eigenvectors of the sketch, changed by each
-update and never made anew; eigenvalues are those of P = A^-1, at the end of each concept.
+A drifting stream, `forks.streams.drifting` with 8 features, through three learners in one process,
+chunk by chunk, each concept as long as a chunk: the default learner, the one of effort "fast", and
+FORKS with update rounds on, weights carried over and landmarks refreshed. Rates are per second of
+CPU time, over windows of whole concepts, drawing the rows not included. Concepts are not equally
+hard, and a hard one takes more Newton steps; a machine that others use too is not equally fast all
+the time: the reference is a new learner of the same kind that learns the same rows each time,
+before and after each concept. Orthogonality is the largest entry of |V V' - I| for the eigenvectors
+of the sketch, changed by each update and never made anew; eigenvalues are those of P = A^-1 at the
+end of each concept, of the default those of its worst expert.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,8 +22,9 @@ from forks.experiments import style
 from forks.experiments.bench._data import SEED, Stream, resident_megabytes
 from forks.experiments.bench._part import Number, Part, curves
 from forks.kernels import Gaussian
-from forks.learners import FORKS, Adaptive
-from forks.learners.adaptive import RESTARTS, AdaptiveState
+from forks.learners import FORKS, Adaptive, OverTime
+from forks.learners.adaptive import RESTARTS
+from forks.learners.mixture import COUNT, LIVE
 from forks.linalg.packed_inverse import root
 from forks.losses import SquaredHinge
 from forks.parts.landmarks import WIDTH
@@ -38,6 +40,7 @@ EPSILON = float(np.finfo(np.float64).eps)  # what is smaller may be zero, or les
 _MEMORY, _STATE = "resident memory of the process", "state of the learner"
 _RATE, _AGAINST, _MISTAKES = "rows per second", "rate against the reference", "mistake rate"
 _EIGENVALUE, _ORTHOGONALITY = "smallest eigenvalue of P / largest", "orthogonality error"
+_COLOURS = {"fast": style.DARK_GREY, _SKETCHED: style.GREY}
 _PANELS = (_MEMORY, _MISTAKES, _RATE, _AGAINST, _EIGENVALUE, _ORTHOGONALITY)
 
 
@@ -91,6 +94,7 @@ class Runner:
     def summary(self) -> Iterator[Number]:
         """Return the figures of the whole stream."""
         memory, learner = self.player.engine.memory, self.player.learner
+        view = learner.view(memory)
         name = f"{self.name}: rows per second, median of the windows"
         yield Number(name, float(np.median(self.rates)), "rows per second")
         yield from _steadiness(f"{self.name}: rate", np.array(self.rates))
@@ -103,18 +107,25 @@ class Runner:
             yield Number(name, max(self.errors), at_most=1e-12)
             yield Number(f"{self.name}: update rounds", float(learner.map_updates(memory)))
         else:
-            restarts = float(learner.view(memory).counts[RESTARTS])
-            yield Number(f"{self.name}: new starts", restarts)
+            starts = COUNT.starts if isinstance(learner, OverTime) else RESTARTS
+            yield Number(f"{self.name}: new starts", float(view.counts[starts]))
 
 
 def _looked_at(engine: Engine) -> tuple[float, float | None]:
     """Return the ratio of the eigenvalues of P, and the orthogonality error of a sketch."""
-    view = engine.learner.view(engine.memory)
-    if isinstance(view, AdaptiveState):
-        return _ratio(root(view.newton.P, int(view.map.sizes[WIDTH]) + 1)), None
+    learner, view = engine.learner, engine.learner.view(engine.memory)
+    if isinstance(learner, OverTime):
+        live = np.flatnonzero(view.places.status == LIVE)
+        return min(_ratio_of_machine(learner.state_of(view, e)) for e in live), None
+    if isinstance(learner, Adaptive):
+        return _ratio_of_machine(view), None
     V = view.sketch.vectors_transposed
     sketched = view.hot.roots[0]
     return _ratio(sketched[:, : len(sketched)]), float(np.abs(V @ V.T - np.eye(len(V))).max())
+
+
+def _ratio_of_machine(view: Any) -> float:
+    return _ratio(root(view.newton.P, int(view.map.sizes[WIDTH]) + 1))
 
 
 def _ratio(root: Matrix) -> float:
@@ -135,11 +146,12 @@ def _steadiness(name: str, rates: Vector) -> Iterator[Number]:
 
 
 def runners(reference: Stream, cycle: int) -> list[Runner]:
-    """Return both learners, FORKS with an update every so many rounds with loss."""
+    """Return the learners, FORKS with an update every so many rounds with loss."""
     updates: Any = {"update_cycle": cycle, "on_update": "carry", "landmarks": "refreshed"}
     kernel, loss = Gaussian(_D**0.5), SquaredHinge()
     sketched = FORKS(kernel=kernel, loss=loss, budget=50, rank=20, **updates)
-    return [Runner("default", Adaptive(), reference), Runner(_SKETCHED, sketched, reference)]
+    learners = {"default": OverTime(), "fast": Adaptive(), _SKETCHED: sketched}
+    return [Runner(name, learner, reference) for name, learner in learners.items()]
 
 
 def measure(
@@ -153,12 +165,12 @@ def measure(
     for runner in runners(first, cycle):  # compile, and look at all that is looked at
         runner.learn(*first)
         runner.look()
-    both = runners(first.first(concept // _REFERENCE), cycle)
+    all_of_them = runners(first.first(concept // _REFERENCE), cycle)
     resident = []
     n_concepts = rows // concept
     chunks = drifting(rows, _D, n_concepts, seed=SEED, chunk=concept)
     for number, (X, y) in enumerate(chunks, 1):
-        for runner in both:
+        for runner in all_of_them:
             runner.refer()
             runner.learn(X, y)
             runner.refer()
@@ -167,7 +179,7 @@ def measure(
             seen = float(number * concept)
             resident.append(resident_megabytes())
             yield Number(_MEMORY, resident[-1], "MB", {}, "rows", seen)
-            for runner in both:
+            for runner in all_of_them:
                 for name, value in runner.window(window):
                     unit = "MB" if name == _STATE else ""
                     yield Number(f"{name}, {runner.name}", value, unit, {}, "rows", seen)
@@ -176,7 +188,7 @@ def measure(
     yield Number("concepts", float(n_concepts))
     name = "resident memory after the first tenth, most / least"
     yield Number(name, max(settled) / min(settled), at_most=1.05)
-    for runner in both:
+    for runner in all_of_them:
         yield from runner.summary()
 
 
@@ -188,8 +200,7 @@ def draw(numbers: Sequence[Number]) -> Any:
         wanted = [curve for curve in found if curve[0].startswith(quantity)]
         for name, at, values in wanted:
             label = name.removeprefix(quantity).removeprefix(", ")
-            colour = style.GREY if label == _SKETCHED else style.BLUE
-            axes.plot(at, values, color=colour, linewidth=1.5, label=label or "both")
+            axes.plot(at, values, color=_COLOURS.get(label, style.BLUE), label=label or "all")
         if quantity in (_EIGENVALUE, _ORTHOGONALITY):
             axes.set_yscale("log")
         else:
