@@ -181,3 +181,11 @@ def test_any_rows_give_finite_bounded_values_in_order(X):
         assert (np.diff(z[np.argsort(x)]) >= -1e-12).all()
     assert np.isfinite(written(no_scale(3), X)).all()
     assert np.isfinite(written(no_scale(3), X) ** 2).all()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-310, 5e-324])
+def test_widths_of_tiny_values_are_those_that_a_file_may_have(size):
+    X = size * np.random.default_rng(0).normal(size=(40, 3))
+    scale = fit_scale(X, np.ones(40))
+    assert (scale.width >= 1e-300).all()
+    assert np.isfinite(apply_scale(scale, X)).all()

@@ -64,7 +64,7 @@ def fit_scale(X: Matrix, weights: Vector, centred: bool = True, drawn_in: bool =
     t = offset / width
     spread = (t / (1.0 + tail * np.abs(t))).std(axis=0)
     spread[~(spread > 0.0)] = 1.0
-    width, tail = width * spread, tail * spread
+    width, tail = np.maximum(width * spread, _TINY), tail * spread
     width[flat], tail[flat] = _TINY, 1.0 / _SURPRISE
     return Scale(centre, width, tail, np.array([_BOUND if drawn_in else _BOUND * _FARTHER]))
 
