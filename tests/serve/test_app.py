@@ -189,6 +189,11 @@ BAD = {
     "missing label": (b'{"rows":[{"u":1}],"labels":[null]}', 400, "labels[0]"),
     "wrong cell": (b'{"rows":[{"u":1},{"u":"x"}],"labels":["yes","no"]}', 422, '"row":1'),
     "wrong label": (b'{"rows":[{"u":1}],"labels":[3]}', 422, '"field":"label","row":0'),
+    "long label": (
+        b'{"rows":[{"u":1},{"u":2}],"labels":["yes","%s"]}' % (b"a" * 201),
+        422,
+        '"row":1',
+    ),
     "weights": (b'{"rows":[{"u":1}],"labels":["yes"],"weights":[-1]}', 400, "weights[0]"),
     "uneven columns": (b'{"columns":{"u":[1],"v":[]},"labels":["yes"]}', 400, "'v'"),
     "not text": (b'{"rows":[{"u":"\xff"}],"labels":["yes"]}', 400, ""),
@@ -238,6 +243,13 @@ def test_a_hundred_classes_are_the_most_by_default(client):
     assert len(ok(client.get(MODEL))["classes"]) == 100
     ok(client.put("/v1/models/numbers", json={"effort": "fast"}), 201)  # a regression has none
     ok(client.post("/v1/models/numbers/learn", json={"rows": rows, "labels": [*range(101)]}))
+
+
+def test_a_long_label_does_not_take_the_memory_of_as_many_rows(client):
+    labels = ["a" * 1_000_000, *["b"] * 50_000]  # as an array of text, 200 GB
+    body = {"columns": {"u": [*range(len(labels))]}, "labels": labels}
+    problem(client.post(f"{MODEL}/learn", json=body), 422, "1,000,000 characters", '"row":0')
+    assert learned(client)["learned"] == 300
 
 
 def test_wrong_requests(client):

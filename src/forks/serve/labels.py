@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 _MOST_CLASSES = 20  # numbers that are taken for classes
+_LONGEST = 200  # characters of a label: an array of labels has room for the longest in each row
 _OFTEN = 3  # times that each of them comes, on average
 
 
@@ -62,6 +63,14 @@ def kind_of_labels(labels: list[Any], known: LabelKind | None = None) -> LabelKi
             raise LabelError(i, fault)
         kind = this
     return kind or LabelKind.NUMBER
+
+
+def check_lengths(labels: list[str]) -> None:
+    """Raise `LabelError` if one of the labels, which are text, is too long."""
+    if labels and max(map(len, labels)) > _LONGEST:
+        row = next(i for i, label in enumerate(labels) if len(label) > _LONGEST)
+        n = len(labels[row])
+        raise LabelError(row, f"has {n:,} characters, but may have {_LONGEST}")
 
 
 def check_number(labels: list[Any], known: Collection[Any], most: int) -> None:

@@ -51,7 +51,7 @@ def _or_null(described: Described) -> Described:
 _TEXT, _NUMBER, _YES = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 _COUNT = {"type": "integer", "minimum": 0}
 _CELL = {"type": ["string", "number", "boolean", "null"]}
-_LABEL = {"type": ["string", "number", "boolean"]}
+_LABEL = {"type": ["string", "number", "boolean"], "maxLength": 200}
 _ID = {"type": "string", "minLength": 1, "maxLength": 200}
 _PROBLEM = _object({"title": _TEXT, "status": _COUNT, "detail": _TEXT}, "status", more=True)
 

@@ -27,7 +27,7 @@ from forks.keyed import KeyedClassifier, KeyedRegressor
 from forks.keyed.base import KeyedEstimator
 from forks.keyed.encoded import encoder_beside, encoder_state
 from forks.keyed.tables import KeyedEncoder, KeyedRows, dense_encoder, keys_of, without
-from forks.serve.labels import LabelKind, check_number, kind_of_labels
+from forks.serve.labels import LabelKind, check_lengths, check_number, kind_of_labels
 from forks.serve.tables import Batch
 
 FIRST = 100  # rows that columns and task are found from
@@ -159,6 +159,8 @@ class TableModel:
         if known is None and self.first.labels:
             known = kind_of_labels(self.first.labels)
         kind = kind_of_labels(batch.labels, known)
+        if kind is LabelKind.TEXT:
+            check_lengths(batch.labels)
         if self.task == "regression" and kind is not LabelKind.NUMBER:
             raise ValueError(f"labels must be numbers in a regression, got {batch.labels[0]!r}")
 
