@@ -1,12 +1,15 @@
 """Hostile requests: whatever comes, there is an answer with a reason, and never a 500.
 
-``python tests/serve/fuzz_requests.py 100000`` asks as many; the tests ask some.
+``python tests/serve/fuzz_requests.py 100000`` asks as many; the tests ask some. Memory is that in
+use, not the most so far, and looked at when the model has its size: it has learned ordinary rows
+after its fits, with every label that the hostile ones have.
 """
 
 import asyncio
+import gc
 import json
 import random
-import resource
+import statistics
 import sys
 import tempfile
 from collections import Counter
@@ -16,6 +19,7 @@ from made_up import rows_and_labels
 from forks.serve.access import Access, Role, Token
 from forks.serve.app import application
 from forks.serve.context import Context
+from forks.serve.glances import memory_in_use
 from forks.serve.limits import Limits
 from forks.serve.service import Service
 from forks.serve.table_model import Settings
@@ -26,11 +30,14 @@ _NASTY = [
     "\0", "<script>", "2026-01-01", "9999-99-99T99:99",
     "a" * 5000, "é\ud800", [], {}, [1], {"a": 1},
 ]  # fmt: skip
+TEXTS = ["Rome", *(x for x in _NASTY if isinstance(x, str) and x.isprintable() and len(x) < 200)]
 _VERBS = ["predict", "learn", "predict-then-learn", "feedback"]
 _NAMES = ["default"] * 30 + ["other", "../default", "%2e%2e", "", "A" * 500, "dé", "\0"]
 _TYPES = ["application/json"] * 20 + [
     "application/x-ndjson", "application/vnd.apache.arrow.stream", "text/plain", "", "a/b;" * 100,
 ]  # fmt: skip
+GROWN = 5_000  # ordinary rows that bring a model to its size
+LOOKS = 40  # at the memory in use
 _PATHS = ["", "/relevance", "/events", "/file", "/nothing", "/../../etc/passwd"]
 
 
@@ -133,28 +140,32 @@ async def ask(app, rng, counts):
         assert role >= role_needed(method, path, verb), (method, path, token)
 
 
-async def attack(n, seed=0):
-    """Send n requests; return how often each status was the answer."""
+async def attack(n, seed=0, grown=0):
+    """Send n requests; return how often each status was the answer, and the memory in use.
+
+    With an even seed the model has learned something, with an odd one the first rows are hostile,
+    too. After half of the requests it learns `grown` ordinary rows, so as to be past its fits.
+    """
     import hashlib
 
-    counts, rng = Counter(), random.Random(seed)
+    counts, rng, memory = Counter(), random.Random(seed), []
     with tempfile.TemporaryDirectory() as folder:
         service = Service(folder, Settings(effort="fast"))
         service.add("default")
-        rows, labels = rows_and_labels(200)
         kept = [Token(r, hashlib.sha256(t.encode()).hexdigest(), r.name) for r, t in TOKENS.items()]
         limits = Limits(body=60_000, rows=1_000, seconds=0.2)
         app = application(Context(service, Access(kept), limits))
         scope, _ = scope_of(rng, "POST", "/v1/models/default/learn", "application/json")
         scope["headers"][1:] = [(b"authorization", f"Bearer {TOKENS[Role.LEARN]}".encode())]
-        if seed % 2 == 0:  # else the first rows are hostile, too
-            data = json.dumps({"rows": rows, "labels": labels}).encode()
-            assert (await sent(app, scope, data))[0] == 200
+        if seed % 2 == 0:
+            await teach(app, scope, 200)
         for start in range(0, n, 20):
-            await asyncio.gather(*(ask(app, rng, counts) for _ in range(min(20, n - start))))
             if start == n // 2 // 20 * 20:
-                counts["memory at half, MB"] = memory()
-        counts["memory at the end, MB"] = memory()
+                await teach(app, scope, grown)
+            await asyncio.gather(*(ask(app, rng, counts) for _ in range(min(20, n - start))))
+            if start * LOOKS // n > len(memory) - 1:
+                gc.collect()
+                memory.append(memory_in_use() / 2**20)
         worker = service.workers["default"]
         assert worker.is_alive()
         data = worker.keeper.as_bytes()
@@ -162,13 +173,28 @@ async def attack(n, seed=0):
         service = Service(folder)
         assert service.workers["default"].keeper.as_bytes() == data
         service.close()
-    return counts
+    return counts, memory
 
 
-def memory():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+async def teach(app, scope, n):
+    """Have the model learn n ordinary rows, which it does not refuse."""
+    rows, labels = rows_and_labels(n)
+    for i, text in enumerate(TEXTS if n > 1_000 else []):
+        labels[i::50] = [text] * len(labels[i::50])
+    for start in range(0, n, 200):
+        part = slice(start, start + 200)
+        data = json.dumps({"rows": rows[part], "labels": labels[part]}).encode()
+        assert (await sent(app, scope, data))[0] == 200
+
+
+def quarters(memory):
+    """Return the median memory in use in the third quarter of the requests, and in the last."""
+    quarter = len(memory) // 4
+    return tuple(statistics.median(memory[i * quarter : (i + 1) * quarter]) for i in (2, 3))
 
 
 if __name__ == "__main__":
     for number in range(2):
-        print(dict(asyncio.run(attack(int(sys.argv[1]) // 2, number))))
+        found, in_use = asyncio.run(attack(int(sys.argv[1]) // 2, number, GROWN))
+        print(dict(found))
+        print("MB in use, third and last quarter: {:.1f}, {:.1f}".format(*quarters(in_use)))

@@ -188,7 +188,12 @@ BAD = {
     "unknown field": (b'{"rows":[{"u":1}],"labels":["yes"],"x":1}', 400, "x"),
     "missing label": (b'{"rows":[{"u":1}],"labels":[null]}', 400, "labels[0]"),
     "wrong cell": (b'{"rows":[{"u":1},{"u":"x"}],"labels":["yes","no"]}', 422, '"row":1'),
-    "wrong label": (b'{"rows":[{"u":1}],"labels":[3]}', 422, "label 1 is 3"),
+    "wrong label": (b'{"rows":[{"u":1}],"labels":[3]}', 422, '"field":"label","row":0'),
+    "long label": (
+        b'{"rows":[{"u":1},{"u":2}],"labels":["yes","%s"]}' % (b"a" * 201),
+        422,
+        '"row":1',
+    ),
     "weights": (b'{"rows":[{"u":1}],"labels":["yes"],"weights":[-1]}', 400, "weights[0]"),
     "uneven columns": (b'{"columns":{"u":[1],"v":[]},"labels":["yes"]}', 400, "'v'"),
     "not text": (b'{"rows":[{"u":"\xff"}],"labels":["yes"]}', 400, ""),
@@ -204,6 +209,47 @@ def test_bad_bodies_are_refused_and_nothing_is_learned(client, service, name):
     for verb in ("learn", "predict-then-learn"):
         problem(client.post(f"{MODEL}/{verb}", content=body, headers=headers), status, word)
     assert service.workers["default"].keeper.as_bytes() == before
+
+
+def test_there_are_no_more_classes_than_a_model_may_have(client, service):
+    ok(client.put("/v1/models/few", json={"effort": "fast", "max_classes": 3}), 201)
+    few, keeper = "/v1/models/few", service.workers["few"].keeper
+    body = {"rows": ROWS[:2], "labels": ["yes", "maybe"]}
+    for rows in (slice(0, 50), slice(50, 300)):  # while the first rows are kept, and after that
+        ok(client.post(f"{few}/learn", json={"rows": ROWS[rows], "labels": LABELS[rows]}))
+        before = keeper.as_bytes()
+        for verb in ("learn", "predict-then-learn"):
+            many = {"rows": ROWS[:3], "labels": ["yes", "maybe", "never"]}
+            told = problem(client.post(f"{few}/{verb}", json=many), 422, "'never'", "3 that")
+            assert (told["field"], told["row"]) == ("label", 2)
+        assert keeper.as_bytes() == before
+    ok(client.post(f"{few}/learn", json=body))  # the third is none too many
+    assert ok(client.get(few))["classes"] == ["maybe", "no", "yes"]
+    ok(client.post(f"{few}/predict", json={"rows": ROWS[:2], "ids": ["a", "b"]}))
+    items = [{"id": "a", "label": "never"}, {"id": "b", "label": "no"}]
+    told = ok(client.post(f"{few}/feedback", json={"items": items}))
+    assert told == {"learned": 1, "labels": {"a": "refused", "b": "learned"}}
+    problem(client.put("/v1/models/more", json={"max_classes": 1}), 400, "max_classes")
+
+
+def test_a_hundred_classes_are_the_most_by_default(client):
+    labels = [f"label {i}" for i in range(101)]
+    rows = ROWS[:101]
+    told = problem(client.post(f"{MODEL}/learn", json={"rows": rows, "labels": labels}), 422)
+    assert (told["field"], told["row"]) == ("label", 100)
+    ok(client.post(f"{MODEL}/learn", json={"rows": rows[:100], "labels": labels[:100]}))
+    body = {"rows": [{"u": 1.0}], "labels": ["once more"]}
+    problem(client.post(f"{MODEL}/learn", json=body), 422, "100")
+    assert len(ok(client.get(MODEL))["classes"]) == 100
+    ok(client.put("/v1/models/numbers", json={"effort": "fast"}), 201)  # a regression has none
+    ok(client.post("/v1/models/numbers/learn", json={"rows": rows, "labels": [*range(101)]}))
+
+
+def test_a_long_label_does_not_take_the_memory_of_as_many_rows(client):
+    labels = ["a" * 1_000_000, *["b"] * 50_000]  # as an array of text, 200 GB
+    body = {"columns": {"u": [*range(len(labels))]}, "labels": labels}
+    problem(client.post(f"{MODEL}/learn", json=body), 422, "1,000,000 characters", '"row":0')
+    assert learned(client)["learned"] == 300
 
 
 def test_wrong_requests(client):

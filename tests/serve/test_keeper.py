@@ -75,6 +75,58 @@ def test_groups_and_crashes_change_no_bit(tmp_path, task):
         shutil.rmtree(tmp_path / "copy")
 
 
+def test_groups_change_nothing_of_which_class_is_one_too_many(tmp_path):
+    rows, labels = rows_and_labels(400)
+    found = [learn(rows[:200], labels[:200])]
+    for i in range(200, 400):  # each label comes twice
+        found.append(learn(rows[i : i + 1], [f"class {i // 2}"]))
+        found.append(ask(rows[i : i + 1], [f"id {i}"], float(i), i))
+        found.append(feedback([(f"id {i}", f"class {i // 2 + 1}")], float(i), i))
+    few = Settings(effort="fast", max_classes=7)
+    alone, outcomes = done(tmp_path / "alone", found, 1, few)
+    together, same = done(tmp_path / "together", found, 64, few)
+    assert alone == together
+    assert [(o.fates, str(o.error)) for o in outcomes] == [(o.fates, str(o.error)) for o in same]
+    fates = [fate for o in outcomes for fate in (o.fates or {}).values()]
+    assert (fates.count("learned"), fates.count("refused")) == (8, 192)
+    assert sum(o.error is not None for o in outcomes) == 190
+    assert len(from_bytes("it", alone).model.classes_) == 7
+
+
+@pytest.mark.parametrize("fault", ["no column is left", "is not a number"])
+def test_a_beginning_that_fails_leaves_the_model_as_it_was(tmp_path, fault):
+    keeper, (rows, labels) = Keeper(tmp_path, FAST), rows_and_labels(400)
+    bad = [{"n": i} for i in range(FIRST)]  # an identifier, and nothing else
+    if fault == "is not a number":
+        keeper.do([learn(rows[:50], labels[:50])])
+        bad = [*rows[50:150], {**rows[150], "u": "x"}]  # one that comes after those looked at
+    before = keeper.as_bytes()
+    for _ in range(2):
+        (outcome,) = keeper.do([learn(bad, labels[: len(bad)])])
+        assert fault in str(outcome.error)
+        assert keeper.as_bytes() == before
+    (outcome,) = keeper.do([learn(rows[150:], labels[150:])])
+    assert outcome.error is None
+    assert keeper.model.ready
+    data = keeper.as_bytes()
+    keeper.close()
+    again = Keeper(tmp_path)  # as after SIGKILL
+    assert again.as_bytes() == data
+    again.close()
+
+
+def test_a_file_with_more_classes_keeps_them_and_gets_no_more(tmp_path):
+    rows, _ = rows_and_labels(130)
+    labels = [f"class {i}" for i in range(130)]
+    done(tmp_path / "many", [learn(rows, labels)], 1, Settings(effort="fast", max_classes=130))
+    keeper = Keeper(tmp_path / "many")
+    keeper.model.settings = Settings(effort="fast")
+    known, new = keeper.do([learn(rows[:2], labels[-2:]), learn(rows[:1], ["another"])])
+    assert known.error is None
+    assert "'another'" in str(new.error)
+    keeper.close()
+
+
 def test_records_come_back_as_they_were():
     for operation in operations(n=60):
         assert from_record(operation.record()) == operation

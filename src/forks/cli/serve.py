@@ -48,6 +48,9 @@ class Options:
     max_keys: Annotated[
         int | None, count_option("Keys in memory; others are on disk. [default: all]")
     ] = None
+    max_classes: Annotated[
+        int, count_option("Of new models: different labels that may come.", at_least=2)
+    ] = 100
     tokens: Annotated[
         Path | None, file_option("FILE", "Hashes of tokens, with roles: who may do what.")
     ] = None
@@ -124,11 +127,19 @@ def _context(options: Options) -> Any:
     from forks.serve.context import Context
     from forks.serve.limits import Limits
     from forks.serve.service import Service
-    from forks.serve.table_model import Settings, check_key
+    from forks.serve.table_model import Settings
 
     if options.max_keys is not None and options.key is None:
         raise ValueError("--max-keys needs --key, the column of the keys")
-    check_key(options.key, options.max_keys)
+    task = None if options.task == Task.AUTO else str(options.task)
+    settings = Settings(
+        str(options.effort),
+        task,
+        key=options.key,
+        max_keys=options.max_keys,
+        max_classes=options.max_classes,
+    )
+    settings.check_numbers()
     access = Access([]) if options.tokens is None else Access.from_file(options.tokens)
     limits = Limits(
         body=options.max_body * 2**20,
@@ -136,11 +147,10 @@ def _context(options: Options) -> Any:
         concurrent=options.max_requests,
         rate=options.rate,
     )
-    task = None if options.task == Task.AUTO else str(options.task)
     begin = [_begin(text) for text in options.models or []]
     service = Service(
         options.state,
-        Settings(str(options.effort), task, key=options.key, max_keys=options.max_keys),
+        settings,
         every=options.every,
         most=options.labels_wait,
         age=86_400.0 * options.labels_days,

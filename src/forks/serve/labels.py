@@ -1,12 +1,22 @@
 """Labels as JSON has them: text, booleans or numbers, and never a mixture."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 _MOST_CLASSES = 20  # numbers that are taken for classes
+_LONGEST = 200  # characters of a label: an array of labels has room for the longest in each row
 _OFTEN = 3  # times that each of them comes, on average
+
+
+class LabelError(ValueError):
+    """A label that cannot be learned; `row` is counted from 0, `fault` says what is wrong."""
+
+    def __init__(self, row: int, fault: str) -> None:
+        super().__init__(f"label {row + 1} {fault}")
+        self.row, self.fault = row, f"the label {fault}"
 
 
 class LabelKind(StrEnum):
@@ -47,13 +57,34 @@ def kind_of_labels(labels: list[Any], known: LabelKind | None = None) -> LabelKi
     for i, label in enumerate(labels):
         this = _kind_of(label)
         if this is None:
-            raise ValueError(f"label {i + 1} must be text, a boolean or a number, got {label!r}")
+            raise LabelError(i, f"must be text, a boolean or a number, got {label!r}")
         if kind is not None and this is not kind:
-            raise ValueError(
-                f"label {i + 1} is {label!r}, a {this}, but the labels of this model are {kind}s"
-            )
+            fault = f"is {label!r}, a {this}, but the labels of this model are {kind}s"
+            raise LabelError(i, fault)
         kind = this
     return kind or LabelKind.NUMBER
+
+
+def check_lengths(labels: list[str]) -> None:
+    """Raise `LabelError` if one of the labels, which are text, is too long."""
+    if labels and max(map(len, labels)) > _LONGEST:
+        row = next(i for i, label in enumerate(labels) if len(label) > _LONGEST)
+        n = len(labels[row])
+        raise LabelError(row, f"has {n:,} characters, but may have {_LONGEST}")
+
+
+def check_number(labels: list[Any], known: Collection[Any], most: int) -> None:
+    """Raise `LabelError` if the labels are more different ones, with those known, than `most`."""
+    if len(known) + len(labels) <= most:
+        return
+    new = set(labels).difference(known)
+    if not new or len(known) + len(new) <= most:
+        return
+    seen = set(known)
+    for i, label in enumerate(labels):
+        if label not in seen and len(seen) >= most:
+            raise LabelError(i, f"is {label!r}, one more than the {most} that the model may have")
+        seen.add(label)
 
 
 def _kind_of(label: Any) -> LabelKind | None:

@@ -11,7 +11,7 @@ from forks.serve.context import Context
 from forks.serve.exchange import read_body
 from forks.serve.problems import Problem
 from forks.serve.service import NAME
-from forks.serve.table_model import Settings, check_key
+from forks.serve.table_model import Settings
 
 MODEL_TYPE = "application/vnd.forks.model"
 EFFORTS, TASKS = ("fast", "balanced", "best"), ("classification", "regression")
@@ -89,13 +89,13 @@ def _settings(body: bytes) -> Settings:
         told = msgspec.json.decode(body or b"{}", type=dict[str, str | int | None])
         settings = Settings(**told)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, TypeError) as error:
-        names = "effort, task, seed, key and max_keys"
+        names = "effort, task, seed, key, max_keys and max_classes"
         raise Problem(400, f"the settings are {names}: {error}") from None
     fits = settings.effort in EFFORTS and settings.task in (None, *TASKS)
     if not (fits and isinstance(settings.seed, int) and 0 <= settings.seed < 2**31):
         raise Problem(400, f"effort is one of {', '.join(EFFORTS)}, task of {', '.join(TASKS)}")
     try:
-        check_key(settings.key, settings.max_keys)
+        settings.check_numbers()
     except ValueError as error:
         raise Problem(400, str(error)) from None
     return settings

@@ -25,7 +25,8 @@ _PROBLEMS = {
     "409": "There is such a model already.",
     "413": "The body is too long, or has too many rows.",
     "415": "An unknown media type.",
-    "422": "A cell or a label cannot be learned, or a file is no model; field and row say which.",
+    "422": "A cell or a label cannot be learned, there are more classes than max_classes, or a "
+    "file is no model; field and row say which.",
     "429": "Too many requests; Retry-After says when to come again.",
     "503": "The disk refuses writes.",
     "507": "The disk is full: nothing was learned.",
@@ -50,7 +51,7 @@ def _or_null(described: Described) -> Described:
 _TEXT, _NUMBER, _YES = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
 _COUNT = {"type": "integer", "minimum": 0}
 _CELL = {"type": ["string", "number", "boolean", "null"]}
-_LABEL = {"type": ["string", "number", "boolean"]}
+_LABEL = {"type": ["string", "number", "boolean"], "maxLength": 200}
 _ID = {"type": "string", "minLength": 1, "maxLength": 200}
 _PROBLEM = _object({"title": _TEXT, "status": _COUNT, "detail": _TEXT}, "status", more=True)
 
@@ -136,6 +137,13 @@ _SETTINGS = _object(
         "seed": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
         "key": _or_null({"type": "string", "minLength": 1}),
         "max_keys": _or_null({"type": "integer", "minimum": 1, "maximum": 2**31 - 1}),
+        "max_classes": {
+            "type": "integer",
+            "minimum": 2,
+            "maximum": 2**31 - 1,
+            "default": 100,
+            "description": "Different labels of a classification; a row with one more is refused.",
+        },
     }
 )
 _RELEVANCE = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}

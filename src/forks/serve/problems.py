@@ -11,6 +11,7 @@ from litestar.exceptions import HTTPException
 from forks.features.table import CellError
 from forks.files import ModelFileError
 from forks.serve.bodies import BodyError
+from forks.serve.labels import LabelError
 from forks.serve.worker import StorageError
 
 MEDIA_TYPE = "application/problem+json"
@@ -36,6 +37,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(400, error.detail, field=error.place)
     if isinstance(error, CellError):
         return Problem(422, error.fault, field=error.column, row=error.row)
+    if isinstance(error, LabelError):
+        return Problem(422, error.fault, field="label", row=error.row)
     if isinstance(error, StorageError):
         status = 507 if error.is_full else 503
         return Problem(status, f"nothing was learned, since it cannot be kept: {error}")

@@ -27,7 +27,7 @@ from forks.keyed import KeyedClassifier, KeyedRegressor
 from forks.keyed.base import KeyedEstimator
 from forks.keyed.encoded import encoder_beside, encoder_state
 from forks.keyed.tables import KeyedEncoder, KeyedRows, dense_encoder, keys_of, without
-from forks.serve.labels import LabelKind, kind_of_labels
+from forks.serve.labels import LabelKind, check_lengths, check_number, kind_of_labels
 from forks.serve.tables import Batch
 
 FIRST = 100  # rows that columns and task are found from
@@ -45,14 +45,15 @@ class Settings:
     seed: int = 0
     key: str | None = None  # the column of keys, for one model per key
     max_keys: int | None = None  # that are in memory; others are on disk
+    max_classes: int = 100  # different labels; each makes the model larger
 
-
-def check_key(key: Any, max_keys: Any) -> None:
-    """Raise an error if the settings of a model with keys are wrong."""
-    if not (key is None or (isinstance(key, str) and key)):
-        raise ValueError(f"key must be the name of a column, got {key!r}")
-    if max_keys is not None:
-        whole("max_keys", max_keys, 1, 2**31 - 1)
+    def check_numbers(self) -> None:
+        """Raise an error if the key, or what is counted, is wrong."""
+        if not (self.key is None or (isinstance(self.key, str) and self.key)):
+            raise ValueError(f"key must be the name of a column, got {self.key!r}")
+        if self.max_keys is not None:
+            whole("max_keys", self.max_keys, 1, 2**31 - 1)
+        whole("max_classes", self.max_classes, 2, 2**31 - 1)
 
 
 class Answers(NamedTuple):
@@ -158,8 +159,21 @@ class TableModel:
         if known is None and self.first.labels:
             known = kind_of_labels(self.first.labels)
         kind = kind_of_labels(batch.labels, known)
+        if kind is LabelKind.TEXT:
+            check_lengths(batch.labels)
         if self.task == "regression" and kind is not LabelKind.NUMBER:
             raise ValueError(f"labels must be numbers in a regression, got {batch.labels[0]!r}")
+
+    def _check_number(self, batch: Batch) -> None:
+        """Raise an error if there would be too many classes; those of a file stay."""
+        most = self.settings.max_classes
+        if self.ready:
+            if self.task == "classification":
+                check_number(batch.labels, self.estimator.classes_.tolist(), most)
+            return
+        first = [*self.first.labels, *batch.part(0, self._enough(batch)).labels]
+        if self._task_of(first) == "classification":
+            check_number(batch.labels, set(self.first.labels), most)
 
     def _check_keys(self, batch: Batch) -> None:
         """Raise an error if a row of a model that is not ready has no key."""
@@ -173,11 +187,21 @@ class TableModel:
         the model is as it was before.
         """
         self.check(batch)
+        self._check_number(batch)
         if self.ready:
             answers = self._play(batch, give_way)
             self.rounds += len(batch)
             return answers
         self._check_keys(batch)
+        before = dict(vars(self))
+        try:
+            return self._learn_first(batch)
+        except ValueError:
+            vars(self).update(before)  # what was made of the first rows is gone, but they stay
+            raise
+
+    def _learn_first(self, batch: Batch) -> Answers:
+        """Keep the first rows; begin, once there are enough of them."""
         base, n = self._base(len(batch)), self._enough(batch)
         self.first = Batch.concatenated([self.first, batch.part(0, n)])
         if len(self.first) < FIRST or not self._can_begin(self.first.labels):
