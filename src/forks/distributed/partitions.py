@@ -1,4 +1,4 @@
-"""Rows in partitions, and what workers do: look at one, let a fork learn of it, merge some forks."""
+"""Rows in partitions, and what workers do: look at one, let a fork learn of it, merge forks."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
