@@ -115,7 +115,7 @@ def _looked_at(engine: Engine) -> tuple[float, float | None]:
     """Return the ratio of the eigenvalues of P, and the orthogonality error of a sketch."""
     learner, view = engine.learner, engine.learner.view(engine.memory)
     if isinstance(learner, OverTime):
-        live = np.flatnonzero(view.places.status == LIVE)
+        live = np.flatnonzero(view.places.status == LIVE).tolist()
         return min(_ratio_of_machine(learner.state_of(view, e)) for e in live), None
     if isinstance(learner, Adaptive):
         return _ratio_of_machine(view), None
