@@ -2,6 +2,7 @@
 
 import functools
 import os
+import pickle
 import signal
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
-from forks.distributed import DaskExecutor, JoblibExecutor, WorkerLostError
+from forks.distributed import DaskExecutor, JoblibExecutor, WorkerLostError, learning
 from forks.distributed.learning import shares
 from forks.estimators.saving import as_bytes
 from forks.learners import Adaptive
@@ -106,6 +107,38 @@ class Backwards:
 
 def test_any_executor_gives_the_same_model():
     assert as_bytes(distributed.learn(rows(), small(), executor=Backwards(), **SIZES)) == expected()
+
+
+def test_workers_merge_groups_of_many_forks(monkeypatch):
+    asked = []
+
+    class Sent:
+        """What tasks and results are after they were sent."""
+
+        workers = 3
+
+        def run(self, function, tasks):
+            asked.append((function.__name__, len(tasks)))
+            sent = [pickle.loads(pickle.dumps(task)) for task in tasks]
+            return [pickle.loads(pickle.dumps(function(*task))) for task in sent]
+
+    X, y = rows()
+    sizes = {**SIZES, "partitions": 20, "rounds": 2}
+    tree = distributed.learn((X, y), small(), executor=1, **sizes)
+    sent = distributed.learn((X, y), small(), executor=Sent(), **sizes)
+    assert asked == 2 * [("learn_share", 20), ("merge_group", 3)]
+    assert as_bytes(sent) == as_bytes(tree)
+    monkeypatch.setattr(learning, "_GROUP", 100)
+    flat = distributed.learn((X, y), small(), executor=1, **sizes)
+    assert tree.n_rounds_ == flat.n_rounds_ == ROWS
+    np.testing.assert_allclose(
+        tree.decision_function(X), flat.decision_function(X), rtol=1e-6, atol=1e-8
+    )
+    monkeypatch.setattr(learning, "_GROUP", 2)  # of several storeys
+    tree = distributed.learn((X, y), small(), executor=1, **sizes)
+    np.testing.assert_allclose(
+        tree.decision_function(X), flat.decision_function(X), rtol=1e-6, atol=1e-8
+    )
 
 
 def test_rows_of_this_process_are_learned_by_threads(monkeypatch):

@@ -20,6 +20,7 @@ from forks.distributed.partitions import (
     is_pair,
     learn_share,
     look,
+    merge_group,
     partitions_of,
 )
 from forks.engine.checks import whole
@@ -27,6 +28,7 @@ from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor, merg
 from forks.estimators.base import OnlineEstimator
 
 _MOST = 26.0  # rows of a round, in units of those before it: challengers start between rounds
+_GROUP = 8  # forks that are merged at a time: of more, workers merge groups
 _LITTLE = 0.3  # of a round: if less is left after it, it is learned in the same round
 
 
@@ -47,6 +49,9 @@ def learn(
     every partition has a fork of the model, which a worker lets learn the next share of it; the
     forks are merged. So that merged models see rows one by one, too, each fork leaves its last rows
     of the round, and they are learned here.
+
+    More than eight forks are merged by a tree: workers merge groups of eight, and this process what
+    is left, so that it does no more the more partitions there are, but for passing forks on.
 
     The result depends on the partitions, and on nothing else: not on the executor, on how many
     workers there are or whether some have died.
@@ -218,13 +223,22 @@ class _Learning:
         pieces = [cut(self.parts[k], *self._bounds(k, share)) for k in range(n)]
         tasks = [(k, forks[k], *pieces[k], each) for k in range(n)]
         learned = self.runner.run(learn_share, tasks)
-        self.model = merge([brought_back(learned[k][0], forks[k]) for k in range(n)])
+        self.model = self._merged([brought_back(learned[k][0], [forks[k]]) for k in range(n)])
         for pieces, (*_, scores) in zip(self.scores, learned, strict=True):
             pieces.append(scores)
         spared = dealt([(X, y) for _, X, y, _ in learned])
         if spared is not None:
             scores = self.model.prequential(*spared)
             self._keep(scores, [len(y) for _, _, y, _ in learned])
+
+    def _merged(self, forks: list[Any]) -> Any:
+        """Return one model of all forks, by a tree: this process merges the last few groups."""
+        while len(forks) > _GROUP:
+            groups = [forks[k : k + _GROUP] for k in range(0, len(forks), _GROUP)]
+            begins = forks[0]._origin.begins()
+            made = self.runner.run(merge_group, [(group, begins) for group in groups])
+            forks = [brought_back(*pair) for pair in zip(made, groups, strict=True)]
+        return merge(forks)
 
     def _bounds(self, k: int, share: tuple[float, float]) -> tuple[int, int]:
         """Return the first row of a share of a partition, and the one behind its last."""

@@ -1,4 +1,4 @@
-"""Rows in partitions, and what workers do with one: look at it, and let a fork learn some of it."""
+"""Rows in partitions, and what workers do: look at one, let a fork learn of it, merge forks."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from forks.estimators import merge
 
 # Rows and labels, or a function without arguments that returns them, called by the worker.
 Partition = tuple[Any, Any] | Callable[[], tuple[Any, Any]]
@@ -119,9 +121,22 @@ def learn_share(
         return fork, _taken(X, slice(stop, high)), y[stop:high], np.concatenate(scores)
 
 
-def brought_back(fork: Any, sent: Any) -> Any:
-    """Return a fork that a worker has sent back, with what it began with."""
-    fork._origin = sent._origin
+def merge_group(forks: Sequence[Any], begins: Any) -> Any:
+    """Return one fork of what several know; `begins` are the memories that they began with.
+
+    What it began with is not sent back.
+    """
+    for fork in forks:
+        fork._origin = fork._origin.begun_with(begins)
+    merged = merge(forks, close=False)
+    merged._origin = None
+    return merged
+
+
+def brought_back(fork: Any, sent: Sequence[Any]) -> Any:
+    """Return what a worker has made of the forks that were sent, with what they began with."""
+    parts = sorted(part for each in sent for part in each._origin.parts)
+    fork._origin = sent[0]._origin._replace(parts=tuple(parts))
     return fork
 
 

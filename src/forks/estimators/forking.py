@@ -49,6 +49,10 @@ class Origin(NamedTuple):
             self.begun.memories = tuple(made)
         return self.begun.memories
 
+    def begun_with(self, memories: tuple[Memory, ...]) -> "Origin":
+        """Return the same with the memories that all forks began with, made elsewhere."""
+        return self._replace(begun=_Begun(memories))
+
     def same_start(self, other: "Origin") -> bool:
         """Return whether both were forked from one model by one call."""
         own, others = (
