@@ -51,7 +51,7 @@ def learn(
     of the round, and they are learned here.
 
     More than eight forks are merged by a tree: workers merge groups of eight, and this process what
-    is left, so that it does no more the more partitions there are, but for passing forks on.
+    is left. All forks pass through this process, which packs and unpacks them.
 
     The result depends on the partitions, and on nothing else: not on the executor, on how many
     workers there are or whether some have died.
