@@ -42,7 +42,6 @@ from forks.parts.relevance import RelevanceRule
 from forks.parts.stack import StackRule, begin_expert
 from forks.parts.watch import PageRule
 
-
 NEW = math.exp(-4.0)  # weight of a new expert, relative to the largest
 
 
