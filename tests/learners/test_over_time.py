@@ -95,6 +95,25 @@ def test_every_score_is_the_oracles(kind):
                 assert got == pytest.approx(oracle.quantiles[question].threshold(0.9), rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["two classes", "numbers"])
+def test_concepts_that_return_match_the_oracle(kind):
+    """The experts that knew them sleep meanwhile."""
+    learner, rng, n = learner_for(kind), np.random.default_rng(1), 2600
+    X = rng.normal(size=(n, 4))
+    turn = np.where(np.arange(n) // 400 % 2 == 0, 1.0, -1.0)
+    values = turn * X[:, 0] + X[:, 1] * X[:, 2]
+    Y = values[:, None] if kind == "numbers" else np.where(values > 0.0, 1.0, -1.0)[:, None]
+    truth, oracle = oracle_run(learner, X, Y)
+    engine = engine_for(learner, X.shape[1])
+    scores = engine.learn(X, Y)
+    np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-6 * np.abs(truth).max())
+    recall = view_of(engine).recall
+    assert list(np.flatnonzero(recall.chosen)) == oracle.recall.chosen != []
+    assert list(recall.awake) == [len(rounds) for rounds in oracle.recall.learned]
+    asleep = oracle.recall.chosen[0]
+    assert len(oracle.recall.learned[asleep]) < n - 100 - oracle.born[asleep]
+
+
 @pytest.mark.parametrize(
     "choices",
     [{"experts": 3}, {"window": 500}, {"relevance": False}, {"restart": False}, {"repeat": False}],
@@ -310,6 +329,9 @@ def forged():
         "a leader": changes(lambda v: v.history.written[1:], 7),
         "a kind of event": changes(lambda v: v.history.lines[0, 1:2], 9.0),
         "a watch": changes(lambda v: v.watch.levels[:1], 1e9),
+        "a mark of who may sleep": changes(lambda v: v.recall.chosen[:1], 2),
+        "rounds of one who may sleep": changes(lambda v: v.recall.awake[:1], -1),
+        "a usual weight": changes(lambda v: v.recall.usual[:1], 2.0),
         "a number that is none": changes(lambda v: v.ring.rows[0], np.nan),
         "landmarks of an expert": _change_expert(lambda v: v.map.sizes[:1], 10**6),
         "an event of an expert": _change_expert(lambda v: v.counts[:1], 1),

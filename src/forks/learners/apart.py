@@ -150,6 +150,7 @@ class Apart(Starting):
 def _leave(view: OverTimeState, e: int) -> None:
     """Empty a place; what the long ones were worth together is the other's."""
     view.places.status[e] = EMPTY
+    view.recall.chosen[e] = 0
     weights = view.experts.weights
     if e < LONG:
         weights[:, LONG - 1 - e] += weights[:, PAIR]

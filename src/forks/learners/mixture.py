@@ -43,6 +43,7 @@ from forks.parts.horizon import (
     write_earlier,
 )
 from forks.parts.persistence import Persistence, PersistenceRule
+from forks.parts.recall import Recall, RecallRule, follow_weights, is_asleep, is_kept, learned
 from forks.parts.stack import NoStack, Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
 
@@ -95,6 +96,7 @@ class OverTimeState(NamedTuple):
 
     counts: Annotated[Counter, len(OverTimeCount._fields)]
     places: Places
+    recall: Recall
     experts: Annotated[Experts, "experts = experts + 3"]
     horizon: Annotated[Horizon, "experts = experts + 3"]
     calibration: Annotated[Calibration, "scorers = 1"]  # of the mixture for the next row
@@ -120,6 +122,7 @@ class OverTimeRule(NamedTuple):
     stack: StackRule | NoStack
     page: PageRule
     horizon: HorizonRule
+    recall: RecallRule
     restart: bool
     repeat: bool
     pace: int = 8
@@ -199,11 +202,17 @@ def _step(rule, state, work, x, y, weight, out):
     n, keeps = places.status.shape[0], begins(state.horizon, counts[COUNT.rounds])
     for e in range(counts[COUNT.stage], n):
         counts[COUNT.stage] = e
+        if places.status[e] != LIVE:
+            continue
         answers = state.experts.answers[e], state.horizon.earlier[e], keeps
-        if places.status[e] == LIVE and not _play(
-            rule.learner, counts, places, state.memories, work.expert, e, x, y, weight, answers
+        asleep = is_asleep(rule.recall, state.recall, e, state.experts.weights[NEXT, e])
+        counts_as = 0.0 if asleep else weight
+        if not _play(
+            rule.learner, counts, places, state.memories, work.expert, e, x, y, counts_as, answers
         ):
             return
+        if counts_as != 0.0:
+            learned(state.recall, e, counts[COUNT.rounds])
     if counts[COUNT.stage] < n + 1:
         _mix_and_weigh(rule, state, work, x, y, weight, out)
         counts[COUNT.stage] = n + 1
@@ -295,21 +304,23 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
             far.likelihoods[g] = weighing.likelihood_of(rule.experts, experts, far.answers, g, y)
         learn_far(rule.horizon, horizon, far, t, y, counts_as)
         weighing.weigh(rule.experts, experts, work.p, y, weight, error)
+        follow_weights(rule.recall, state.recall, experts.weights[NEXT])
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, x, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
         counts[COUNT.rounds] = t + 1
         next_period(rule.horizon, horizon, experts.weights[SETTLED], t + 1)
         if t % rule.look == 0:
-            _dismiss(rule, state.places, experts, horizon, t)
+            _dismiss(rule, state.places, state.recall, experts, horizon, t)
             follow_leader(state.history, t + 1, experts.weights[NEXT], state.places.born)
 
 
 @njit
-def _dismiss(rule, places, experts, horizon, t):
+def _dismiss(rule, places, recall, experts, horizon, t):
     """Empty the places of experts that have had their chance, and have next to no weight.
 
-    The best learner for either question stays, also where the last label is better than all, and
-    the older of those that live long: what it has learned cannot be had again.
+    The best learner for either question stays, also where the last label is better than all; those
+    whose concept may return; and the older of those that live long: what it has learned cannot be
+    had again.
     """
     weights = experts.weights
     n, best, settled, kept = places.status.shape[0], 0, 0, 0
@@ -319,6 +330,7 @@ def _dismiss(rule, places, experts, horizon, t):
         kept = e if horizon.weights[e] > horizon.weights[kept] else kept
     for e in range(n):
         old = places.status[e] == LIVE and t - places.born[e] > rule.chance
+        old = old and not is_kept(rule.recall, recall, e, t)
         worth = max(weights[NEXT, e], weights[SETTLED, e])
         if e < LONG:
             worth = max(worth, weights[NEXT, PAIR], weights[SETTLED, PAIR])
@@ -326,6 +338,7 @@ def _dismiss(rule, places, experts, horizon, t):
             old = old and places.status[other] == LIVE and places.born[e] > places.born[other]
         if old and worth < rule.useless and e not in (best, settled, kept):
             places.status[e] = EMPTY
+            recall.chosen[e] = 0
             weighing.leave(experts, e)
             leave_horizon(horizon, e, t + 1)
             if e < LONG:

@@ -13,7 +13,7 @@ not known. So there are several, each on a map of its own made from recent rows:
   that they are almost linear, in regression also far beyond most rows. A new one takes the place of
   the one of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
-  the change;
+  the change; while the expert that led before sleeps until its concept returns (`parts.recall`);
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).
 
 They are weighed by `parts.experts`; in regression the answer for the next row is corrected by what
@@ -68,7 +68,7 @@ from forks.learners.mixture import (
     OverTimeState,
     OverTimeWork,
 )
-from forks.learners.starting import EARLIEST, FIRST, PAGE, RELEVANCE, STACK
+from forks.learners.starting import EARLIEST, FIRST, PAGE, RECALL, RELEVANCE, STACK
 from forks.parts import experts as weighing
 from forks.parts import history as histories
 from forks.parts import persistence as lasting
@@ -81,6 +81,7 @@ from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
 from forks.parts.horizon import HorizonRule, begin_horizon, horizon_limits
 from forks.parts.persistence import PersistenceRule
+from forks.parts.recall import recall_limits
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
@@ -171,6 +172,7 @@ class OverTime(Apart):
             "stack": NoStack() if classifies else STACK,
             "page": PAGE,
             "horizon": HorizonRule(classifies),
+            "recall": RECALL,
         }
 
     def rule_ahead(self) -> Any:
@@ -284,6 +286,7 @@ class OverTime(Apart):
             Limit("next rows of experts", places.next, 0, rounds),
             Limit("mends of experts", places.mends, 0, MANY),
             Limit("marks of experts", places.tracks, 0, 1),
+            *recall_limits(view.recall),
             Limit("places of floats", places.floats - floats, 0, 0),
             Limit("places of integers", places.ints - ints, 0, 0),
             *weighing.experts_limits(view.experts),

@@ -37,9 +37,12 @@ from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
 from forks.parts.horizon import leave_horizon
 from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
+from forks.parts.recall import RecallRule, choose, forget_expert, is_kept
 from forks.parts.relevance import RelevanceRule
 from forks.parts.stack import StackRule, begin_expert
 from forks.parts.watch import PageRule
+
+NEW = math.exp(-4.0)  # weight of a new expert, relative to the largest
 
 
 class Start(NamedTuple):
@@ -49,7 +52,7 @@ class Start(NamedTuple):
     forgetting: float = 0.0
     searched: int = 500  # rows that the relevance is searched with
     landmarks: int = 64  # and landmarks
-    entry: float = math.exp(-4.0)
+    entry: float = NEW
     width: float = 1.0  # of the kernel, and
     prior: float = 1.0  # factor of alpha, in units of what they usually are
     shape: int = GIVEN  # see `parts.landmarks`
@@ -76,6 +79,7 @@ EARLIEST = 300  # rounds before an extra start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
 STACK = StackRule()
+RECALL = RecallRule()
 
 
 class Starting(Learner):
@@ -150,7 +154,8 @@ class Starting(Learner):
         rounds = int(counts[COUNT.rounds])
         if watching.is_alarmed(PAGE, view.watch):
             n = watching.rounds_since_change(PAGE, view.watch, rounds, SMALLEST_BUFFER)
-            self._start(view, self._place(view, LONG), Start(n, searched=0, entry=1.0), ALARM)
+            entry = NEW if self._has_returned(view) else 1.0
+            self._start(view, self._place(view, LONG), Start(n, searched=0, entry=entry), ALARM)
             watching.reset(view.watch, rounds)
             watching.keep_outcomes(view.watch, np.empty(0, np.int64))
             counts[COUNT.begun] = rounds
@@ -168,6 +173,14 @@ class Starting(Learner):
                 kind = kind._replace(shape=GIVEN)
             self._start(view, self._place(view, LONG), kind, START)
             counts[COUNT.due] = 3 * FIRST if is_extra else rounds + counts[COUNT.period]
+
+    def _has_returned(self, view: OverTimeState) -> bool:
+        """Remember the expert that knew what has ended; return whether another has come back."""
+        recall, leader = view.recall, self.leader(view)
+        usual = int(np.argmax(recall.usual))
+        if usual >= LONG and view.places.status[usual] == LIVE and not recall.chosen[usual]:
+            choose(RECALL, recall, usual)
+        return bool(recall.chosen[leader]) and leader != usual
 
     def _challenge(self, view: OverTimeState) -> None:
         """Start a challenger."""
@@ -202,12 +215,14 @@ class Starting(Learner):
     def _place(self, view: OverTimeState, first: int) -> int:
         """Return an empty place, or that of the expert of least weight that has had its chance.
 
-        The one that answers for rows without labels stays: nobody could take over at once.
+        The one that answers for rows without labels stays: nobody could take over at once. So do
+        those whose concept may return.
         """
         places, rounds = view.places, int(view.counts[COUNT.rounds])
         weights, settled = view.experts.weights[:, : self.experts].copy()
         weights[np.argmax(settled)] += 2.0
         weights[np.argmax(view.horizon.weights[: self.experts])] += 2.0
+        weights[[is_kept(RECALL, view.recall, e, rounds) for e in range(self.experts)]] += 2.0
         young = places.born > rounds - GRACE
         weights[young] += 1.0
         weights[places.status == EMPTY] = -1.0
@@ -238,6 +253,7 @@ class Starting(Learner):
         leave_horizon(view.horizon, e, rounds)
         weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
         self._begin_line(view, e)
+        forget_expert(view.recall, e, rounds)
         begin_expert(STACK, view.stack, e)
         places.status[e] = CATCHING_UP
         places.born[e] = rounds

@@ -1,7 +1,7 @@
 """Experts over time, as `forks.learners.over_time` describes them, of machines.
 
 The numbers that are not parameters are written out here and in the parts (`experts`,
-`calibration`, `horizon`, `persistence`, `conformal`, `relevance`, `stack`, `watch`).
+`calibration`, `horizon`, `persistence`, `conformal`, `recall`, `relevance`, `stack`, `watch`).
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from forks.oracles.horizon import HorizonOracle
 from forks.oracles.kernels import Vector
 from forks.oracles.machine import MachineOracle
 from forks.oracles.persistence import SURE, LastLabels
+from forks.oracles.recall import RecallOracle
 from forks.oracles.relevance import RelevanceSearch
 from forks.oracles.stack import StackOracle
 from forks.oracles.watch import PageWatch
@@ -84,6 +85,7 @@ class OverTimeOracle:
         self.classifies = champion.machine.classifies
         self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
         self.born = [0] * experts  # of what is there, or was there last
+        self.recall = RecallOracle(experts)
         self.weights = [np.zeros(experts + 3), np.zeros(experts + 3)]
         self.weights[NEXT][[0, -2]] = (0.8, 0.2) if repeat else (1.0, 0.0)
         self.weights[SETTLED][[0, -1]] = 0.5
@@ -106,11 +108,14 @@ class OverTimeOracle:
     def play(self, x: Vector, y: Vector, weight: float = 1.0) -> Vector:
         """Return the answer for the next row, and learn from it."""
         there = {e: expert for e, expert in enumerate(self.places) if expert is not None}
-        for expert in there.values():
+        for e, expert in there.items():
             if expert.live:
                 if self.horizon.first == len(self.past):
                     expert.machine.kept = expert.machine.w
-                expert.answer = expert.machine.play(x, y, weight)
+                asleep = self.recall.sleeps(e, self.weights[NEXT][e])
+                expert.answer = expert.machine.play(x, y, 0.0 if asleep else weight)
+                if weight != 0.0 and not asleep:
+                    self.recall.learned[e].append(len(self.past))
         p = self.predictions(x, {e: expert.answer for e, expert in there.items()})
         earlier = self.predictions(x, {e: expert.machine.earlier for e, expert in there.items()})
         answer, _ = self.mixed(p)
@@ -200,6 +205,7 @@ class OverTimeOracle:
             self.weights[question] = bayes_share(
                 self.weights[question], likelihoods, SHARES[question], RATE * power
             )
+        self.recall.follow(self.weights[NEXT][:PAIR])
         for expert in self.places:
             if self.classifies and expert is not None and expert.live:
                 expert.line.learn(expert.answer, y, power)
@@ -235,8 +241,9 @@ class OverTimeOracle:
             if e < 2:  # of those that live long the older one stays
                 other = self.places[1 - e]
                 old = old and other is not None and other.live and self.born[e] > other.born
-            if old and useless and e not in stay:
+            if old and useless and e not in stay and not self.recall.stays(e, t):
                 self.places[e] = None
+                self.recall.leave(e)
                 for voice in voices:
                     self.weights = [without(weights, voice) for weights in self.weights]
                     self.horizon.leave(voice, t + 1)
@@ -282,7 +289,8 @@ class OverTimeOracle:
         rounds = len(self.past)
         if self.watch.alarmed:
             n = self.watch.rounds_since_change(16, 1000)
-            self.start(self.place(), "alarm", n, 0.0, searched=0, entry=1.0)
+            entry = ENTRY if self.has_returned() else 1.0
+            self.start(self.place(), "alarm", n, 0.0, searched=0, entry=entry)
             self.watch.rate = 0.0
             self.watch.begin_mean()
             self.watch.rest()
@@ -306,6 +314,14 @@ class OverTimeOracle:
             self.start(place, "start", rows, forgetting, width=width, alpha_rounds=prior, far=far)
             self.due = 750 if is_extra else rounds + self.period
 
+    def has_returned(self) -> bool:
+        """Let the expert that led until now sleep; return whether one that did leads now."""
+        usual, leader = int(np.argmax(self.recall.usual)), int(np.argmax(self.weights[NEXT][:PAIR]))
+        expert = self.places[usual]
+        if usual >= 2 and expert is not None and expert.live:
+            self.recall.choose(usual)
+        return leader in self.recall.chosen and leader != usual
+
     def loser(self) -> int:
         """Which long expert makes room: the younger, unless it is a thousand times as likely."""
         old, young = (0, 1) if self.born[0] <= self.born[1] else (1, 0)
@@ -327,14 +343,16 @@ class OverTimeOracle:
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last.
 
-        The heaviest one for rows without labels stays, now and when the period began.
+        The heaviest one for rows without labels stays, now and when the period began; and those
+        whose concept may return.
         """
         ranks = []
         settled = int(np.argmax(self.weights[SETTLED][:PAIR]))
         far = int(np.argmax(self.horizon.weights[:PAIR]))
         for e, expert in enumerate(self.places):
             young = expert is not None and expert.born > len(self.past) - 500
-            kept = 2.0 * (e == settled) + 2.0 * (e == far) + young
+            stays = self.recall.stays(e, len(self.past))
+            kept = 2.0 * (e == settled) + 2.0 * (e == far) + 2.0 * stays + young
             ranks.append(-1.0 if expert is None else self.weights[NEXT][e] + kept)
         return 2 + int(np.argmin(ranks[2:]))
 
@@ -369,6 +387,7 @@ class OverTimeOracle:
             self.horizon.leave(PAIR, rounds)
         self.weights = [without(weights, e) for weights in self.weights]
         self.horizon.leave(e, rounds)
+        self.recall.begin(e, rounds)
         for stack in self.stacks:
             stack.begin(e)
 
