@@ -238,6 +238,26 @@ def test_paths_are_checked_before_the_pass(name, table, tmp_path):
     assert "name the same file" in refused("run", table, f"--{name}", same, f"--{other}", same)
 
 
+def test_files_that_are_read_are_not_written_over(table, tmp_path):
+    model = tmp_path / "model.forks"
+    checked("run", table, *LEARNER, "--save", model)
+    before = table.read_bytes(), model.read_bytes()
+    lost = "is a file that is read, and would be lost"
+    for name in ("save", "predictions", "metrics"):
+        assert f"--{name}: {table} {lost}" in refused("run", table, *LEARNER, f"--{name}", table)
+        assert lost in refused("run", tmp_path / "*.csv", *LEARNER, f"--{name}", table)
+    assert lost in refused("run", table, "--jobs", "1", "--save", table)
+    assert f"--metrics: {model} {lost}" in refused("run", table, "--model", model, "--metrics", model)
+    for written in (table, model):
+        assert f"--output: {written} {lost}" in refused("predict", model, table, "--output", written)
+    (tmp_path / "link.csv").symlink_to(table)
+    assert lost in refused("predict", model, table, "--output", tmp_path / "link.csv")
+    assert lost in refused("compare", table, "--method", "FOGD", "--output", table)
+    assert "no folder" in refused("compare", table, "--output", tmp_path / "no" / "runs.json")
+    assert (table.read_bytes(), model.read_bytes()) == before
+    checked("run", table, "--model", model, "--save", model)
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [

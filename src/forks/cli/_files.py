@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from forks.cli._app import tell
+from forks.cli._paths import check_not_read
 from forks.evaluate.files import read
 from forks.evaluate.session import CHECKPOINT
 from forks.files import ModelFileError
@@ -18,6 +19,8 @@ from forks.streams.dialects import Dialect
 from forks.streams.formats import named_format
 from forks.streams.hashed import HashedFile, HashedInput
 from forks.streams.tables import Input, InputFile, Labelled, Told
+
+_OUTPUTS = ("save", "predictions", "metrics", "plot", "output")  # of `forks run` and `predict`
 
 
 def files_of(paths: list[str], format: str | None = None) -> list[str]:
@@ -57,6 +60,7 @@ def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
     `learned` is the number of features of a model.
     """
     paths = files_of(options.paths, options.format)
+    check_not_read(paths, {name: getattr(options, name, None) for name in _OUTPUTS})
     if isinstance(known, HashedInput):
         if len(paths) > 1:
             raise ValueError("a model of an earlier version reads one file at a time")
