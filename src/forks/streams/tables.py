@@ -6,6 +6,7 @@ read like the first. Tables come as raw columns, for `forks.features.TableEncode
 as rows of numbers.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
@@ -362,31 +363,56 @@ class InputFile:
         if name in self.kinds:
             return ColumnInput(name=name, numeric=self.kinds[name] == "number")
         found = column.numbers(self._words)
-        return self._with_words(name, _rare_words(column, found), found)
+        return self._with_words(name, column, _rare_words(column, found), found)
 
     def _found_label(self, name: str, column: Column) -> ColumnInput:
         found = column.numbers(self._words)
         words = None if column.categories else _rare_words(column, found)
         if words and len(np.unique(found.values[np.isfinite(found.values)])) <= _FEW_CLASSES:
             words = None
-        return self._with_words(name, words, found)
+        return self._with_words(name, column, words, found)
 
-    def _with_words(self, name: str, words: tuple[str, ...] | None, found: Numbers) -> ColumnInput:
+    def _with_words(
+        self, name: str, column: Column, words: tuple[str, ...] | None, found: Numbers
+    ) -> ColumnInput:
         """Return a column of numbers with a few words, which are noted; of text if that is None."""
-        if words:
-            n, these = len(found.faults), ", ".join(map(repr, words))
+        noted = _frequent_words(column, found) if words is None else words
+        if noted:
+            n, these = len(found.faults), ", ".join(map(repr, noted))
             cells = "1 cell" if n == 1 else f"{n:,} cells"
-            self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: missing")
+            taken = "missing"
+            if words is None:
+                options = " ".join(f"--na {shlex.quote(word)}" for word in noted)
+                taken = f"taken for text ({options} if they are missing)"
+            self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: {taken}")
         return ColumnInput(name=name, numeric=words is not None, words=words or ())
 
 
 def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
     """Return the few words in a column of numbers, or None if it is not one."""
-    n_numbers = len(found.values) - int(found.missing.sum()) - len(found.faults)
     if isinstance(column, ArrayColumn) and column.array.dtype.kind in "Mm":
         return None
     if len(found.faults) == 0:
         return ()
-    words = {column.shown(row).strip() for row in found.faults[: 100 * _FEW_WORDS].tolist()}
-    rare = len(found.faults) <= _RARE * n_numbers and len(words) <= _FEW_WORDS
-    return tuple(sorted(words)) if rare else None
+    words = _words(column, found)
+    rare = len(found.faults) <= _RARE * _n_numbers(found) and len(words) <= _FEW_WORDS
+    return tuple(words) if rare else None
+
+
+def _frequent_words(column: Column, found: Numbers) -> list[str]:
+    """Return the few words in a column of text that would be one of numbers without them."""
+    if column.categories or len(found.faults) > _n_numbers(found):
+        return []
+    words = _words(column, found)
+    n_values = len(np.unique(found.values[np.isfinite(found.values)]))
+    return words if len(words) <= _FEW_WORDS and n_values > _FEW_CLASSES else []
+
+
+def _n_numbers(found: Numbers) -> int:
+    return len(found.values) - int(found.missing.sum()) - len(found.faults)
+
+
+def _words(column: Column, found: Numbers) -> list[str]:
+    """Return the different words among the first that are no numbers."""
+    first = found.faults[: 100 * _FEW_WORDS].tolist()
+    return sorted({column.shown(row).strip() for row in first})
