@@ -471,6 +471,42 @@ def test_columns_that_copy_the_label_are_named(tmp_path):
     assert "--drop a --drop cm --drop b\n" in said
 
 
+def test_a_model_of_a_frame_finds_columns_by_name(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    y = np.where(frame["a"] > 0.0, "yes", "no")
+    saved, path = tmp_path / "model.forks", tmp_path / "t.csv"
+    model = forks.OnlineKernelClassifier({"name": "fogd", "budget": 5}).fit(frame, y)
+    model.save(saved)
+    right = model.predict(frame).tolist()
+    for columns in (
+        ["a", "b", "c", "y"],
+        ["c", "a", "more", "b", "y"],
+        ["y", "c", "b", "a"],
+        ["c", "b", "a"],
+    ):
+        frame.assign(y=y, more="word")[columns].to_csv(path, index=False)
+        result = checked("predict", saved, path, "--output", tmp_path / "out.csv")
+        assert [row[1] for row in lines_of(tmp_path / "out.csv")[1:]] == right
+        assert "Warning" not in result.stderr
+        if columns[-1] == "y":
+            assert "of 300 labels missed" in result.stderr
+    assert "which column has the labels? --label names it" in refused(
+        "run", path, "--model", saved, "--save", saved
+    )
+    frame.assign(y=y)[["y", "c", "b", "a"]].to_csv(path, index=False)
+    result = checked("run", path, "--model", saved, "--label", "y", "--save", saved)
+    assert "Warning" not in result.stderr
+    again = model.partial_fit(frame, y).decision_function(frame)
+    np.testing.assert_allclose(forks.load(saved).decision_function(frame), again, rtol=1e-12)
+    model.save(saved)
+    assert "is a feature" in refused("run", path, "--model", saved, "--label", "c")
+    assert "--drop cannot" in refused("run", path, "--model", saved, "--label", "y", "--drop", "c")
+    frame[["a", "b"]].to_csv(path, index=False)
+    assert "has no column 'c'; it has a, b" in refused("predict", saved, path)
+
+
 def test_frequent_words_among_numbers_are_named(tmp_path):
     path, rng = tmp_path / "t.csv", np.random.default_rng(0)
     rows = []

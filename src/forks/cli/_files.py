@@ -54,10 +54,10 @@ def _tables_among(files: list[str]) -> list[str]:
     return tables or files
 
 
-def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
+def input_file(options: Any, known: Any, model: Any = None) -> Any:
     """Return the files of a command, to be read like earlier ones if these are `known`.
 
-    `learned` is the number of features of a model.
+    If they are not, they are read by what a model that has learned knows of its features.
     """
     paths = files_of(options.paths, options.format)
     check_not_read(paths, {name: getattr(options, name, None) for name in _OUTPUTS})
@@ -71,7 +71,8 @@ def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
         **told_of(options),
         encoding=_encoding(options.encoding),
         features=options.features,
-        learned=learned,
+        learned=getattr(model, "n_features_in_", None),
+        names=() if known is not None else list(getattr(model, "feature_names_in_", ())),
         zero_based=options.zero_based,
     )
 

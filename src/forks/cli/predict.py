@@ -89,7 +89,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
     rows = labelled = 0
     to_file = options.output is not None and str(options.output) != "-"
     with (
-        input_file(options, known, width) as file,
+        input_file(options, known, model) as file,
         replacing(options.output) if to_file else nullcontext() as target,  # type: ignore[arg-type]
     ):
         names = names_of_features(encoder, known, width)

@@ -186,6 +186,7 @@ class InputFile:
     na: Sequence[str] = ()
     features: int | None = None  # width of LIBSVM rows; without it a file is read twice
     learned: int | None = None  # width that a model has learned, which nothing else is known of
+    names: Sequence[str] = ()  # of the columns that it has learned, if these had names
     zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
     chunk: int = 10_000  # rows
 
@@ -329,6 +330,8 @@ class InputFile:
     def _look(self, format: Format, columns: dict[str, Column]) -> Input:
         """Decide on the columns by the first chunk."""
         told, names = self.told, list(columns)
+        if self.names:
+            return self._look_named(format, columns)
         label = told.label or names[-1]
         own = [label] if told.weights is None else [label, told.weights]
         check_columns(Path(self.name), own, names)
@@ -353,6 +356,23 @@ class InputFile:
             format=format.name,
             columns=tuple(self._found(name, columns[name]) for name in features),
             label=self._found_label(label, columns[label]),
+            weights=told.weights,
+            na=tuple(self.na),
+        )
+
+    def _look_named(self, format: Format, columns: dict[str, Column]) -> Input:
+        """Return the columns that a model has learned, in its order; there may be no label."""
+        told, there = self.told, list(columns)
+        label = told.label or (None if there[-1] in self.names else there[-1])
+        own = [name for name in (label, told.weights) if name is not None]
+        check_columns(Path(self.name), [*self.names, *own], there)
+        for name in own:
+            if name in self.names:
+                raise ValueError(f"{name!r} is a feature of the model, and no label or weight")
+        return Input(
+            format=format.name,
+            columns=tuple(ColumnInput(name=name, numeric=True) for name in self.names),
+            label=None if label is None else self._found_label(label, columns[label]),
             weights=told.weights,
             na=tuple(self.na),
         )
