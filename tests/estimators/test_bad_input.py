@@ -338,6 +338,11 @@ def test_times_in_a_data_frame_name_the_column():
         OnlineKernelClassifier("kogd").fit(frame, [0, 1])
 
 
+def test_a_single_class_that_is_given():
+    fault = r"^classes must be at least two, got one class: \['a'\]$"
+    assert_refused(classifier(), lambda: classifier().partial_fit(X[:1], ["a"], ["a"]), fault)
+
+
 def test_words_for_a_regressor():
     model = regressor()
     assert_refused(model, lambda: model.fit(X[:2], ["low", "high"]), "convert string to float")

@@ -55,9 +55,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         labels = Labels.known_from(y, classes)
         seen = labels.classes if counted is None or classes is not None else np.unique(y[counted])
         if seen.shape[0] < 2 and (batch or labels.given):
+            got = f"got one class: {seen.tolist()}"
+            if labels.given:
+                raise ValueError(f"classes must be at least two, {got}")
             raise ValueError(
-                f"{type(self).__name__} needs at least two classes, got one class: "
-                f"{seen.tolist()}; give `classes` if others will come"
+                f"{type(self).__name__} needs at least two classes, {got}; give `classes` if "
+                "others will come"
             )
         self._labels = labels
         self._class_counts = ClassCounts(0, np.zeros((1, len(labels.classes))))
