@@ -238,6 +238,26 @@ def test_paths_are_checked_before_the_pass(name, table, tmp_path):
     assert "name the same file" in refused("run", table, f"--{name}", same, f"--{other}", same)
 
 
+def test_files_that_are_read_are_not_written_over(table, tmp_path):
+    model = tmp_path / "model.forks"
+    checked("run", table, *LEARNER, "--save", model)
+    before = table.read_bytes(), model.read_bytes()
+    lost = "is a file that is read, and would be lost"
+    for name in ("save", "predictions", "metrics"):
+        assert f"--{name}: {table} {lost}" in refused("run", table, *LEARNER, f"--{name}", table)
+        assert lost in refused("run", tmp_path / "*.csv", *LEARNER, f"--{name}", table)
+    assert lost in refused("run", table, "--jobs", "1", "--save", table)
+    for written in (table, model):
+        assert lost in refused("run", table, "--model", model, "--metrics", written)
+        assert lost in refused("predict", model, table, "--output", written)
+    (tmp_path / "link.csv").symlink_to(table)
+    assert lost in refused("predict", model, table, "--output", tmp_path / "link.csv")
+    assert lost in refused("compare", table, "--method", "FOGD", "--output", table)
+    assert "no folder" in refused("compare", table, "--output", tmp_path / "no" / "runs.json")
+    assert (table.read_bytes(), model.read_bytes()) == before
+    checked("run", table, "--model", model, "--save", model)
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
@@ -449,6 +469,66 @@ def test_columns_that_copy_the_label_are_named(tmp_path):
     said = checked("run", path, *LEARNER).stderr
     assert "Note: columns 'a', 'cm', 'b' copy the label" in said
     assert "--drop a --drop cm --drop b\n" in said
+
+
+def test_a_model_of_a_frame_finds_columns_by_name(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    y = np.where(frame["a"] > 0.0, "yes", "no")
+    saved, path = tmp_path / "model.forks", tmp_path / "t.csv"
+    model = forks.OnlineKernelClassifier({"name": "fogd", "budget": 5}).fit(frame, y)
+    model.save(saved)
+    right = model.predict(frame).tolist()
+    for columns in (
+        ["a", "b", "c", "y"],
+        ["c", "a", "more", "b", "y"],
+        ["y", "c", "b", "a"],
+        ["c", "b", "a"],
+    ):
+        frame.assign(y=y, more="word")[columns].to_csv(path, index=False)
+        result = checked("predict", saved, path, "--output", tmp_path / "out.csv")
+        assert [row[1] for row in lines_of(tmp_path / "out.csv")[1:]] == right
+        assert "Warning" not in result.stderr
+        if columns[-1] == "y":
+            assert "of 300 labels missed" in result.stderr
+    assert "which column has the labels? --label names it" in refused(
+        "run", path, "--model", saved, "--save", saved
+    )
+    frame.assign(y=y)[["y", "c", "b", "a"]].to_csv(path, index=False)
+    result = checked("run", path, "--model", saved, "--label", "y", "--save", saved)
+    assert "Warning" not in result.stderr
+    again = model.partial_fit(frame, y).decision_function(frame)
+    np.testing.assert_allclose(forks.load(saved).decision_function(frame), again, rtol=1e-12)
+    model.save(saved)
+    assert "is a feature" in refused("run", path, "--model", saved, "--label", "c")
+    assert "--drop cannot" in refused("run", path, "--model", saved, "--label", "y", "--drop", "c")
+    frame[["a", "b"]].to_csv(path, index=False)
+    assert "has no column 'c'; it has a, b" in refused("predict", saved, path)
+
+
+def test_frequent_words_among_numbers_are_named(tmp_path):
+    path, rng = tmp_path / "t.csv", np.random.default_rng(0)
+    rows = []
+    for i in range(300):
+        a, b = (f"{x:.3f}".replace(".", ",") for x in rng.normal(size=2))
+        a = ("-", "n d")[i % 2] if i % 15 == 3 else a
+        rows.append(f"{a};{b};{('x', i % 3)[i % 4 > 0]};{'-' if i % 9 == 7 else i % 90}\n")
+    path.write_text("the size;b;code;y\n" + "".join(rows))
+    said = checked("run", path, *LEARNER).stderr
+    assert "categories     2  the size (" in said
+    taken = "column 'the size' has numbers, but for '-', 'n d' in 20 cells: taken for text"
+    assert f"Note: {taken} (--na - --na 'n d' if they are missing)\n" in said
+    assert "column 'y' has numbers, but for '-' in 33 cells: taken for text (--na -" in said
+    assert said.count("taken for text") == 2
+    told = checked("run", path, *LEARNER, "--na", "-", "--na", "n d").stderr
+    assert "taken for text" not in told
+    assert "regression" in told
+    kinds = ("--label", "code", "--categorical", "the size", "--categorical", "y")
+    assert "taken for text" not in checked("run", path, *LEARNER, *kinds).stderr
+    result = call("run", path, "--label", "the size")
+    assert f"Note: {taken}" in result.stderr
+    assert "hardly classes" in result.stderr
 
 
 def test_system_failures_and_bad_input_have_their_status(tmp_path, table):

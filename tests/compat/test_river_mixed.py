@@ -133,6 +133,16 @@ def test_saved_models_go_on(kind, learner, rows, tmp_path):
     assert again.n_features == model.n_features
 
 
+@pytest.mark.parametrize("missing", [pd.NaT, np.datetime64("NaT"), pd.NA])
+def test_a_time_may_be_missing_before_the_first_one(missing):
+    model, other = (KernelClassifier(effort="fast") for _ in range(2))
+    for day in [missing, missing, pd.Timestamp("2024-05-01"), missing]:
+        model.learn_one({"day": day, "a": 1.0}, True)
+        other.learn_one({"day": None if day is missing else day, "a": 1.0}, True)
+    x = {"day": pd.Timestamp("2024-05-03"), "a": 1.0}
+    assert model.predict_proba_one(x) == other.predict_proba_one(x)
+
+
 def test_files_that_are_no_river_models(tmp_path):
     OnlineKernelClassifier("kogd").fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "model.forks")
     with pytest.raises(ModelFileError, match="no River model 'OnlineKernelClassifier'"):

@@ -331,9 +331,29 @@ def test_text_in_a_data_frame_names_the_column(make):
         model.predict(frame)
 
 
+def test_times_in_a_data_frame_name_the_column():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "day": pandas.date_range("2024-01-01", periods=2)})
+    with pytest.raises(ValueError, match=r"times in column 'day'; .*TableEncoder makes numbers"):
+        OnlineKernelClassifier("kogd").fit(frame, [0, 1])
+
+
+def test_a_single_class_that_is_given():
+    fault = r"^classes must be at least two, got one class: \['a'\]$"
+    assert_refused(classifier(), lambda: classifier().partial_fit(X[:1], ["a"], ["a"]), fault)
+
+
 def test_words_for_a_regressor():
     model = regressor()
     assert_refused(model, lambda: model.fit(X[:2], ["low", "high"]), "convert string to float")
+
+
+@pytest.mark.parametrize("dtype", ["string", "category", object])
+def test_labels_that_pandas_has_as_missing(dtype):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(["a", "b", None, "a"], dtype=dtype)
+    for model in (classifier(), half_trained(classifier)):
+        assert_refused(model, lambda model=model: model.fit(X[:4], y), r"^y\[2\] is .*without")
 
 
 def test_none_among_labels():

@@ -67,3 +67,16 @@ def test_what_has_no_features_is_said(learner):
 def test_no_rows_are_refused():
     with pytest.raises(ValueError, match="X has 0 rows"):
         KernelFeatures().fit(np.empty((0, 3)))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("learner", ["fogd", "nogd"])
+def test_features_as_a_data_frame(learner):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows()
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    plain = KernelFeatures(learner, random_state=0).fit_transform(X, y)
+    made = KernelFeatures(learner, random_state=0).set_output(transform="pandas").fit(frame, y)
+    features = made.transform(frame)
+    assert features.columns.tolist() == made.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(features, plain)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from forks.cli._app import tell
+from forks.cli._paths import check_not_read
 from forks.evaluate.files import read
 from forks.evaluate.session import CHECKPOINT
 from forks.files import ModelFileError
@@ -18,6 +19,8 @@ from forks.streams.dialects import Dialect
 from forks.streams.formats import named_format
 from forks.streams.hashed import HashedFile, HashedInput
 from forks.streams.tables import Input, InputFile, Labelled, Told
+
+_OUTPUTS = ("save", "predictions", "metrics", "plot", "output")  # of `forks run` and `predict`
 
 
 def files_of(paths: list[str], format: str | None = None) -> list[str]:
@@ -51,12 +54,13 @@ def _tables_among(files: list[str]) -> list[str]:
     return tables or files
 
 
-def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
+def input_file(options: Any, known: Any, model: Any = None) -> Any:
     """Return the files of a command, to be read like earlier ones if these are `known`.
 
-    `learned` is the number of features of a model.
+    If they are not, they are read by what a model that has learned knows of its features.
     """
     paths = files_of(options.paths, options.format)
+    check_not_read(paths, {name: getattr(options, name, None) for name in _OUTPUTS})
     if isinstance(known, HashedInput):
         if len(paths) > 1:
             raise ValueError("a model of an earlier version reads one file at a time")
@@ -67,7 +71,8 @@ def input_file(options: Any, known: Any, learned: int | None = None) -> Any:
         **told_of(options),
         encoding=_encoding(options.encoding),
         features=options.features,
-        learned=learned,
+        learned=getattr(model, "n_features_in_", None),
+        names=() if known is not None else list(getattr(model, "feature_names_in_", ())),
         zero_based=options.zero_based,
     )
 

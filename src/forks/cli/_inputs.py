@@ -41,6 +41,7 @@ def plain_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # of a small chunk
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # see `InputFile`
         warnings.showwarning = show
         yield
 

@@ -37,6 +37,7 @@ from forks.streams import StreamError
 from forks.streams.columns import RawTable
 from forks.streams.sources import is_url
 
+_OWN = ("--label", "--weights")  # what a model of a program does not know of columns
 _MINUTE = 60.0  # seconds from one checkpoint of an endless stream to the next, at most
 
 
@@ -119,7 +120,7 @@ def opened(options: Any, begin: _Begin) -> Any:
         raise ValueError(f"--checkpoint {options.checkpoint} is of a stream, not of files")
     if said := given(options, Following):
         raise ValueError(f"{', '.join(said)}: only for streams of nats:// and kafka://")
-    return input_file(options, begin.known)
+    return input_file(options, begin.known, begin.model)
 
 
 def begin_of(options: Any) -> _Begin:
@@ -136,6 +137,10 @@ def begin_of(options: Any) -> _Begin:
     if options.model is not None and known is not None and (said := given(options, Columns)):
         raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
     encoder = encoder_beside(saved)
+    if known is None and hasattr(model, "feature_names_in_"):
+        said = [option for option in given(options, Columns) if option not in _OWN]
+        if said:
+            raise ValueError(f"--model knows its columns: {', '.join(said)} cannot change them")
     if model is not None:
         check_has_key(options.model, model, encoder)
         check_same_key(options.key, encoder, options.model)
@@ -281,6 +286,8 @@ def _described(options: Any) -> dict[str, Any]:
 def _labels_of(file: Any, rows: Any) -> Any:
     if rows.y is None:
         label = file.input.label_name
+        if label is None:
+            raise StreamError(f"{file.name}: which column has the labels? --label names it")
         raise StreamError(f"{file.name} has no column {label!r}, which has the labels")
     return rows.y
 

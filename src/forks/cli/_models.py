@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from forks.cli._app import tell
 from forks.estimators import OnlineKernelClassifier, OnlineKernelRegressor
 from forks.estimators.named import configured
 from forks.streams import StreamError
@@ -51,6 +52,8 @@ def check_labels(file: Any, y: np.ndarray, task: str, told: bool) -> None:
         raise StreamError(f"{file.name}: the labels are text, and regression needs numbers")
     n = len(np.unique(y)) if task == "classification" else 0
     if not told and n > _MOST_CLASSES and 2 * n > len(y):
+        for note in file.notes:
+            tell(note)
         raise StreamError(
             f"{file.name}: the label has {n:,} different values in {len(y):,} rows, which are "
             "hardly classes (--label names another column, --task classification learns it)"

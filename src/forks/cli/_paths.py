@@ -1,7 +1,9 @@
 """Checks of output files before a pass, rather than after an hour."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 def check_outputs(**paths: Path | None) -> None:
@@ -26,6 +28,14 @@ def check_outputs(**paths: Path | None) -> None:
         if regular and real in seen:
             raise ValueError(f"{seen[real]} and {option} name the same file, {path}")
         seen[real] = option
+
+
+def check_not_read(files: Iterable[Any], outputs: dict[str, Any]) -> None:
+    """Check that no output, by the option that names it, is a file that is read."""
+    read = {os.path.realpath(file) for file in files if str(file) != "-"}
+    for name, path in outputs.items():
+        if path is not None and os.path.realpath(path) in read and Path(path).is_file():
+            raise ValueError(f"--{name}: {path} is a file that is read, and would be lost")
 
 
 def check_folder(option: str, path: Path | None) -> None:

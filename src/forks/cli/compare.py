@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from forks.cli._app import count_option, file_option, text_option
+from forks.cli._paths import check_not_read, check_outputs
 from forks.cli._reading import dataset_names, starting
 
 Order = StrEnum("Order", ["SHUFFLED", "FILE"])
@@ -83,4 +84,6 @@ def compare(options: Options) -> None:
     from forks.cli._models import guess_task
     from forks.experiments.compare import run_compare
 
+    check_outputs(output=options.output)
+    check_not_read([options.data], {"output": options.output})
     run_compare(**vars(options), task_of=lambda y: guess_task(y)[0])

@@ -10,7 +10,7 @@ import typer
 
 from forks.cli._app import count_option, file_option, tell
 from forks.cli._inputs import interrupts, plain_warnings
-from forks.cli._paths import check_outputs
+from forks.cli._paths import check_not_read, check_outputs
 from forks.cli._reading import FILE, Opening
 from forks.cli._report import show_json
 from forks.cli._understood import counted
@@ -44,6 +44,7 @@ def predict(options: Options) -> None:
     if options.as_json and options.output is None:
         raise ValueError("--json needs --output, since predictions go to stdout without it")
     check_outputs(output=options.output)
+    check_not_read([options.model], {"output": options.output})
     with plain_warnings(), interrupts():
         rows, labelled, measures = _predict(options)
     figures = _figures(measures) if labelled else {}
@@ -88,7 +89,7 @@ def _predict(options: Options) -> tuple[int, int, Any]:
     rows = labelled = 0
     to_file = options.output is not None and str(options.output) != "-"
     with (
-        input_file(options, known, width) as file,
+        input_file(options, known, model) as file,
         replacing(options.output) if to_file else nullcontext() as target,  # type: ignore[arg-type]
     ):
         names = names_of_features(encoder, known, width)

@@ -17,7 +17,7 @@ from forks.cli._app import (
     text_option,
 )
 from forks.cli._inputs import interrupts, plain_warnings
-from forks.cli._paths import check_folder, check_outputs
+from forks.cli._paths import check_folder, check_not_read, check_outputs
 from forks.cli._progress import progress
 from forks.cli._reading import FILE, Columns, Following, Opening, given, starting
 from forks.cli._report import line, show_figures, show_json
@@ -170,6 +170,8 @@ def _check_model(options: Options) -> None:
     said = given(options, Modelling)
     if said := [option for option in said if option not in ("--shuffle", "--seed")]:
         raise ValueError(f"--model has its own learner: {', '.join(said)} cannot change it")
+    others = {name: getattr(options, name) for name in _OUTPUTS if name != "save"}
+    check_not_read([options.model], others)
 
 
 def _path(output: str | Path | None) -> Path | None:

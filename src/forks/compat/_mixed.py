@@ -35,6 +35,10 @@ from forks.features.table.times import Time, seconds_of
 from forks.files import decode, encode
 
 
+def _is_time(value: Any) -> bool:
+    return isinstance(value, datetime.date | np.datetime64) and not is_missing(value)
+
+
 class Mixed:
     """What is known of features that are not all numbers."""
 
@@ -61,7 +65,7 @@ class Mixed:
             if name in self.categories or (isinstance(value, str) and not self._is_other(name)):
                 if learn or name in self.categories:
                     self._category(name, value, targets, made)
-            elif name in self.times or isinstance(value, datetime.date | np.datetime64):
+            elif name in self.times or _is_time(value):
                 if learn or name in self.times:
                     self._time(name, value, learn, made)
             elif is_missing(value):

@@ -107,8 +107,8 @@ class KernelClassifier(LabelModel, base.MiniBatchClassifier):  # type: ignore[mi
     >>> from river import datasets, evaluate, metrics
     >>> model = KernelClassifier()
     >>> metric = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    >>> metric.get() > 0.89
-    True
+    >>> round(metric.get(), 1)
+    0.9
     """
 
     _task = "classification"
@@ -152,8 +152,8 @@ class KernelMulticlassClassifier(LabelModel, base.MiniBatchClassifier):  # type:
     >>> model = KernelMulticlassClassifier()
     >>> stream = datasets.ImageSegments().take(1000)
     >>> metric = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
-    >>> metric.get() > 0.85
-    True
+    >>> round(metric.get(), 1)
+    0.9
     """
 
     _task = "classification"
@@ -228,8 +228,8 @@ class KernelRegressor(KernelModel, base.MiniBatchRegressor):
     >>> from river import datasets, evaluate, metrics
     >>> model = KernelRegressor()
     >>> metric = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    >>> metric.get() < 0.5
-    True
+    >>> round(metric.get(), 1)
+    0.2
     """
 
     _task = "regression"

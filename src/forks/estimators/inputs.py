@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
 from forks.engine import Vector
+from forks.estimators.labels import check_present
 
 FORM = {
     "dtype": np.float64,
@@ -20,6 +21,8 @@ FORM = {
     "accept_large_sparse": True,
     "ensure_all_finite": False,  # that is looked at by `finite_or_missing`
 }
+
+_HELP = "forks.features.TableEncoder makes numbers of such tables, in a pipeline say"
 
 
 def is_empty(part: Any) -> bool:
@@ -58,6 +61,8 @@ def checked_examples(estimator: Any, X: Any, y: Any, numeric: bool, first: bool)
     if first or not (is_plain(estimator, X) and _are_plain(y, X.shape[0], numeric)):
         if numeric and isinstance(y, np.ndarray) and y.dtype == object and None in y.tolist():
             raise ValueError("Input y contains None: a row without a target cannot be learned")
+        if not numeric and getattr(getattr(y, "dtype", None), "kind", "") == "O":
+            check_present(y)
         several = numeric and np.asarray(y).ndim == 2
         kind = {"y_numeric": numeric, "multi_output": several}
         with _text_named(X):
@@ -67,17 +72,19 @@ def checked_examples(estimator: Any, X: Any, y: Any, numeric: bool, first: bool)
 
 @contextmanager
 def _text_named(X: Any) -> Iterator[None]:
-    """Context in which the error about text in a data frame names the column, and what helps."""
+    """Context in which errors about text or times in a frame name the column, and what helps."""
     try:
         yield
     except ValueError as error:
         name = _text_column(X) if str(error).startswith("could not convert") else None
         if name is None:
             raise
-        raise ValueError(
-            f"X has text in column {name!r} ({error}); forks.features.TableEncoder makes numbers "
-            "of such tables, in a pipeline say"
-        ) from None
+        raise ValueError(f"X has text in column {name!r} ({error}); {_HELP}") from None
+    except TypeError:
+        name = _time_column(X)
+        if name is None:
+            raise
+        raise ValueError(f"X has times in column {name!r}; {_HELP}") from None
 
 
 def _text_column(X: Any) -> Any:
@@ -86,6 +93,14 @@ def _text_column(X: Any) -> Any:
         try:
             np.asarray(X[name], dtype=np.float64)
         except (ValueError, TypeError):
+            return name
+    return None
+
+
+def _time_column(X: Any) -> Any:
+    """Return the name of the first column of a data frame that has dates or times, or None."""
+    for name in getattr(X, "columns", ()):
+        if getattr(getattr(X[name], "dtype", None), "kind", "") in ("M", "m"):
             return name
     return None
 

@@ -1,5 +1,6 @@
 """Labels of any kind, and what learners see of them: codes, targets -1 and +1, and scores."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -166,10 +167,23 @@ def check_labels(y: Any) -> None:
     if y.ndim == 1 and y.dtype.kind in "biuUS":  # scikit-learn would take longer than learning
         return
     if y.dtype.kind == "O":
-        for row, label in enumerate(y.tolist()):
-            if label is None or label != label:
-                raise ValueError(f"y[{row}] is {label!r}: rows without a label cannot be learned")
+        check_present(y.tolist())
     check_classification_targets(y)
+
+
+def check_present(labels: Iterable[Any]) -> None:
+    """Raise an error if a label is missing: None, NaN, NaT or pandas' NA."""
+    for row, label in enumerate(labels):
+        if is_missing(label):
+            raise ValueError(f"y[{row}] is {label!r}: rows without a label cannot be learned")
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, NaT or pandas' NA."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # of pandas' NA, which has no truth
+        return type(label).__name__ == "NAType"
 
 
 def class_probabilities(positive: Matrix) -> Matrix:

@@ -143,7 +143,10 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self) -> int:
-        return self.transform(np.zeros((1, self.n_features_in_))).shape[1]
+        # Not by `transform`, which asks this after `set_output`, and of a row without names.
+        row, model = np.zeros((1, self.n_features_in_)), self.model_
+        features: Any = model._reading(lambda: model.engine_.features(model._ready(row)))
+        return int(features.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

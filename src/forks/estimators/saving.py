@@ -122,8 +122,8 @@ def load(path: str | Path) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model.forks")
     ...     again = forks.load(f"{folder}/model.forks")
-    >>> bool((again.predict([[0.1]]) == model.predict([[0.1]])).all())
-    True
+    >>> model.predict([[0.1]]), again.predict([[0.1]])
+    (array([0]), array([0]))
     """
     return read(path).model
 

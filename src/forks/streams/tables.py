@@ -6,6 +6,7 @@ read like the first. Tables come as raw columns, for `forks.features.TableEncode
 as rows of numbers.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
@@ -185,6 +186,7 @@ class InputFile:
     na: Sequence[str] = ()
     features: int | None = None  # width of LIBSVM rows; without it a file is read twice
     learned: int | None = None  # width that a model has learned, which nothing else is known of
+    names: Sequence[str] = ()  # of the columns that it has learned, if these had names
     zero_based: bool | None = None  # whether indices of LIBSVM rows count from 0
     chunk: int = 10_000  # rows
 
@@ -328,6 +330,8 @@ class InputFile:
     def _look(self, format: Format, columns: dict[str, Column]) -> Input:
         """Decide on the columns by the first chunk."""
         told, names = self.told, list(columns)
+        if self.names:
+            return self._look_named(format, columns)
         label = told.label or names[-1]
         own = [label] if told.weights is None else [label, told.weights]
         check_columns(Path(self.name), own, names)
@@ -356,37 +360,79 @@ class InputFile:
             na=tuple(self.na),
         )
 
+    def _look_named(self, format: Format, columns: dict[str, Column]) -> Input:
+        """Return the columns that a model has learned, in its order; there may be no label."""
+        told, there = self.told, list(columns)
+        label = told.label or (None if there[-1] in self.names else there[-1])
+        own = [name for name in (label, told.weights) if name is not None]
+        check_columns(Path(self.name), [*self.names, *own], there)
+        for name in own:
+            if name in self.names:
+                raise ValueError(f"{name!r} is a feature of the model, and no label or weight")
+        return Input(
+            format=format.name,
+            columns=tuple(ColumnInput(name=name, numeric=True) for name in self.names),
+            label=None if label is None else self._found_label(label, columns[label]),
+            weights=told.weights,
+            na=tuple(self.na),
+        )
+
     def _found(self, name: str, column: Column) -> ColumnInput:
         if column.categories:
             self.kinds.setdefault(name, "category")
         if name in self.kinds:
             return ColumnInput(name=name, numeric=self.kinds[name] == "number")
         found = column.numbers(self._words)
-        return self._with_words(name, _rare_words(column, found), found)
+        return self._with_words(name, column, _rare_words(column, found), found)
 
     def _found_label(self, name: str, column: Column) -> ColumnInput:
         found = column.numbers(self._words)
         words = None if column.categories else _rare_words(column, found)
         if words and len(np.unique(found.values[np.isfinite(found.values)])) <= _FEW_CLASSES:
             words = None
-        return self._with_words(name, words, found)
+        return self._with_words(name, column, words, found)
 
-    def _with_words(self, name: str, words: tuple[str, ...] | None, found: Numbers) -> ColumnInput:
+    def _with_words(
+        self, name: str, column: Column, words: tuple[str, ...] | None, found: Numbers
+    ) -> ColumnInput:
         """Return a column of numbers with a few words, which are noted; of text if that is None."""
-        if words:
-            n, these = len(found.faults), ", ".join(map(repr, words))
+        noted = _frequent_words(column, found) if words is None else words
+        if noted:
+            n, these = len(found.faults), ", ".join(map(repr, noted))
             cells = "1 cell" if n == 1 else f"{n:,} cells"
-            self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: missing")
+            taken = "missing"
+            if words is None:
+                options = " ".join(f"--na {shlex.quote(word)}" for word in noted)
+                taken = f"taken for text ({options} if they are missing)"
+            self.notes.append(f"column {name!r} has numbers, but for {these} in {cells}: {taken}")
         return ColumnInput(name=name, numeric=words is not None, words=words or ())
 
 
 def _rare_words(column: Column, found: Numbers) -> tuple[str, ...] | None:
     """Return the few words in a column of numbers, or None if it is not one."""
-    n_numbers = len(found.values) - int(found.missing.sum()) - len(found.faults)
     if isinstance(column, ArrayColumn) and column.array.dtype.kind in "Mm":
         return None
     if len(found.faults) == 0:
         return ()
-    words = {column.shown(row).strip() for row in found.faults[: 100 * _FEW_WORDS].tolist()}
-    rare = len(found.faults) <= _RARE * n_numbers and len(words) <= _FEW_WORDS
-    return tuple(sorted(words)) if rare else None
+    words = _words(column, found)
+    rare = len(found.faults) <= _RARE * _n_numbers(found) and len(words) <= _FEW_WORDS
+    return tuple(words) if rare else None
+
+
+def _frequent_words(column: Column, found: Numbers) -> list[str]:
+    """Return the few words in a column of text that would be one of numbers without them."""
+    if column.categories or len(found.faults) > _n_numbers(found):
+        return []
+    words = _words(column, found)
+    n_values = len(np.unique(found.values[np.isfinite(found.values)]))
+    return words if len(words) <= _FEW_WORDS and n_values > _FEW_CLASSES else []
+
+
+def _n_numbers(found: Numbers) -> int:
+    return len(found.values) - int(found.missing.sum()) - len(found.faults)
+
+
+def _words(column: Column, found: Numbers) -> list[str]:
+    """Return the different words among the first that are no numbers."""
+    first = found.faults[: 100 * _FEW_WORDS].tolist()
+    return sorted({column.shown(row).strip() for row in first})

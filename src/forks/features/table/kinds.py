@@ -118,7 +118,7 @@ def _of_texts(name: str, texts: list[str], n: int) -> Column:
         return Column(name, "text", "many words")
     if len(texts) >= _MANY and distinct >= _UNIQUE * len(texts):
         return Column(name, "identifier", "nearly each text is another")
-    return Column(name, "category", f"{distinct:,} values")
+    return Column(name, "category", f"{distinct:,} value{'' if distinct == 1 else 's'}")
 
 
 def _are_dates(texts: set[str], order: str) -> bool:
