@@ -132,7 +132,7 @@ class Mixed:
         time = self.times.get(name)
         if time is None:
             origin = seconds_of(value)
-            time = self.times[name] = Time(str(name), origin, True, origin)
+            time = self.times[name] = Time(str(name), origin, True, origin, steps=True)
         row = np.zeros((1, time.width))
         try:
             seconds = np.array([seconds_of(value)])

@@ -141,3 +141,43 @@ def test_a_state_without_an_order_is_of_dates_with_the_year_first():
     np.testing.assert_array_equal(
         again.transform({"when": ["2024-02-05"]}), encoder.transform({"when": ["2024-02-05"]})
     )
+
+
+def test_week_and_year_step_at_midnight_and_the_hour_moves():
+    table = {"when": ["2024-02-28T05:00", "2024-02-28T23:30", "2024-02-29T00:30", "2023-12-31"]}
+    encoder = TableEncoder().fit(table)
+    names = encoder.get_feature_names_out().tolist()
+    rows = dict(zip(names, encoder.transform(table).T, strict=True))
+    for part in ("weekday", "season"):
+        early, late, next_day, _ = rows[f"when {part} sin"]
+        assert early == late != next_day
+    weekday = 2.0 * np.pi * np.array([2, 2, 3, 6]) / 7.0  # since Monday
+    np.testing.assert_allclose(rows["when weekday sin"], np.sin(weekday), atol=1e-12)
+    np.testing.assert_allclose(rows["when weekday cos"], np.cos(weekday), atol=1e-12)
+    assert len({*rows["when hour sin"]}) == len({*rows["when years"]}) == 4
+
+
+def test_days_before_1970_step_at_midnight_too():
+    table = {"when": ["1969-12-31T00:00", "1969-12-31T23:59", "1970-01-01T00:00"]}
+    rows = TableEncoder().fit(table).transform(table)
+    np.testing.assert_array_equal(rows[0, 2:6], rows[1, 2:6])
+    assert (rows[1, 2:6] != rows[2, 2:6]).all()
+
+
+def test_a_state_that_does_not_say_so_moves_within_the_day():
+    table = {"when": ["2024-02-28T05:00", "2024-02-28T17:00", None]}
+    encoder = TableEncoder().fit(table)
+    known, arrays = encoder.to_state()
+    again = TableEncoder.from_state(json.loads(json.dumps(known)), arrays)
+    assert again.transform(table).tobytes() == encoder.transform(table).tobytes()
+    assert known["layout"]["columns"][0]["time"].pop("steps") is True
+    old = TableEncoder.from_state(known, arrays)  # as earlier versions wrote it
+    rows = dict(zip(old.get_feature_names_out(), old.transform(table).T, strict=True))
+    turn = 2.0 * np.pi * (2.0 + np.array([5.0, 17.0]) / 24.0) / 7.0
+    np.testing.assert_allclose(rows["when weekday sin"][:2], np.sin(turn), atol=1e-12)
+    assert rows["when weekday sin"][2] == 0.0
+    state, arrays = old.to_state()
+    assert "steps" not in state["layout"]["columns"][0]["time"]
+    state["layout"]["columns"][0]["time"]["steps"] = 1
+    with pytest.raises(ValueError, match="description of the encoder is wrong: time"):
+        TableEncoder.from_state(state, arrays)

@@ -36,7 +36,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     indicators of classes (of the second of two, or of each of up to sixteen).
                     Missing is a value.
     time            Points on circles for the hour (unless all are at midnight), the day of the week
-                    and the day of the year, and the years since the first row.
+                    and the day of the year, which step at midnight, and the years since the first
+                    row.
     text            Words, hashed into 2^`hash_bits` columns.
     constant        As a number, or a category: it may change.
     identifier      Left out.

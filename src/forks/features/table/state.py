@@ -63,7 +63,8 @@ def category_to_state(category: Category, number: int, arrays: Arrays) -> dict[s
 def time_to_state(time: Time) -> dict[str, Any]:
     """Return JSON that stands for a time."""
     told = {"origin": time.origin, "hours": time.hours, "last": time.last}
-    return {**told, "order": time.order} if time.order else told
+    order = {"order": time.order} if time.order else {}
+    return {**told, **order, **({"steps": True} if time.steps else {})}
 
 
 def targets_to_state(targets: Targets) -> dict[str, Any]:
@@ -129,11 +130,13 @@ def targets_from_state(task: Any, n: Any, classes: Any) -> Targets:
     return Targets(task, n, list(classes))
 
 
-def time_from_state(name: str, origin: Any, hours: Any, last: Any, order: Any = "") -> Time:
-    """Return the time that JSON stands for."""
+def time_from_state(
+    name: str, origin: Any, hours: Any, last: Any, order: Any = "", steps: Any = False
+) -> Time:
+    """Return the time that JSON stands for; in earlier versions nothing stepped."""
     finite = all(isinstance(x, int | float) and math.isfinite(x) for x in (origin, last))
-    _check(finite and type(hours) is bool and order in ("", *ORDERS), "time")
-    return Time(name, float(origin), hours, float(last), order)
+    _check(finite and type(hours) is type(steps) is bool and order in ("", *ORDERS), "time")
+    return Time(name, float(origin), hours, float(last), order, steps)
 
 
 def category_from_state(

@@ -1,7 +1,9 @@
 """Columns of dates and times: where in the day, the week and the year, and years since the first.
 
-Parts that come again are points on a circle, a sine and a cosine. A missing time is that of the
-last row which had one, in the part that grows, and the middle of the circles.
+Parts that come again are points on a circle, a sine and a cosine. Those of the week and of the year
+step at midnight (of UTC, or of times that tell no zone): within a day they say nothing that the
+hour does not, and moved along with it. A missing time is that of the last row which had one, in the
+part that grows, and the middle of the circles.
 """
 
 import datetime
@@ -62,6 +64,7 @@ class Time:
     hours: bool  # whether the hour counts: not if all times are at midnight
     last: float  # seconds: of the last row that had a time
     order: str = ""  # of text whose year comes last
+    steps: bool = False  # whether week and year step at midnight: not in models of before
 
     def __post_init__(self) -> None:
         self._memo = Memo(partial(seconds_of, order=self.order), _WANTED[self.order])
@@ -74,7 +77,7 @@ class Time:
         seconds = made.read(cells)
         present = seconds[~np.isnan(seconds)]
         origin = float(present[0]) if len(present) else 0.0
-        return cls(name, origin, bool(np.any(present % DAY != 0.0)), origin, order)
+        return cls(name, origin, bool(np.any(present % DAY != 0.0)), origin, order, True)
 
     @property
     def width(self) -> int:
@@ -111,8 +114,9 @@ class Time:
         gaps = np.isnan(seconds)
         if gaps.any():
             seconds = np.where(gaps, self._last_before(seconds, gaps, learn), seconds)
+        days = seconds // DAY * DAY if self.steps else seconds
         for k, part in enumerate(self._circles()):
-            since = seconds + _THURSDAY if part == "weekday" else seconds
+            since = {"hour": seconds, "weekday": days + _THURSDAY, "season": days}[part]
             angle = 2.0 * np.pi * (since % _CIRCLES[part]) / _CIRCLES[part]
             out[:, 2 * k] = np.where(gaps, 0.0, np.sin(angle))
             out[:, 2 * k + 1] = np.where(gaps, 0.0, np.cos(angle))
