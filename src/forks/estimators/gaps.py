@@ -11,7 +11,7 @@ from forks.features.means import Means
 
 def has_gaps(X: Any) -> bool:
     """Return whether numbers are missing among rows that have no infinite ones."""
-    return not sparse.issparse(X) and bool(np.isnan(np.add.reduce(X, axis=None)))
+    return not sparse.issparse(X) and bool(np.isnan(np.maximum.reduce(X, axis=None, initial=0.0)))
 
 
 class Gaps(NamedTuple):

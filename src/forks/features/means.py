@@ -37,7 +37,7 @@ class Means(NamedTuple):
     def after(self, X: Matrix, counted: Any = None) -> "Means":
         """Return the means after further rows; with `counted`, of those that are counted."""
         means = self
-        whole = counted is None and not np.isnan(np.add.reduce(X, axis=None))
+        whole = counted is None and not np.isnan(np.maximum.reduce(X, axis=None, initial=0.0))
         for start in range(0, len(X), _BLOCK):
             part = slice(start, start + _BLOCK)
             if whole:
