@@ -155,6 +155,13 @@ class Machine(Learner):
         if rows >= self.buffer:
             view.counts[COUNT.due] = self.buffer
 
+    def forget_no_more(self, view: Any) -> None:
+        """Keep what is known from now on; the prior has been forgotten as the first rows have."""
+        alpha, rounds = float(view.alpha[0]), int(view.counts[COUNT.rounds])
+        left = alpha * math.exp(-view.forgetting[0] * max(0, rounds - self.buffer))
+        view.alpha[0] = min(alpha, max(left, 1.0 / newton.MOST_VARIANCE))
+        view.forgetting[0] = 0.0
+
     def _linear(self, n_features: int) -> int:
         return landmarks.linear_features(n_features, self.linear)
 

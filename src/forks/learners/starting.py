@@ -180,6 +180,9 @@ class Starting(Learner):
         usual = int(np.argmax(recall.usual))
         if usual >= LONG and view.places.status[usual] == LIVE and not recall.chosen[usual]:
             choose(RECALL, recall, usual)
+            learner = self._learner(usual)
+            if isinstance(learner, Machine):
+                learner.forget_no_more(self.state_of(view, usual))
         return bool(recall.chosen[leader]) and leader != usual
 
     def _challenge(self, view: OverTimeState) -> None:

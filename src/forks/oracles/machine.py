@@ -169,6 +169,11 @@ class MachineOracle:
         self.kept = self.w
         return Psi, targets
 
+    def forget_no_more(self) -> None:
+        """The prior has been forgotten as the first rows have, down to a bound."""
+        left = self.alpha * np.exp(-self.forgetting * max(0, len(self.past) - self.buffer))
+        self.alpha, self.forgetting = min(self.alpha, max(left, LEAST_PIVOT)), 0.0
+
     def lower_alpha(self, rounds: int) -> None:
         """Hold alpha below alpha_rounds / rounds, if that makes it much smaller."""
         target = self.unit * self.alpha_rounds / rounds

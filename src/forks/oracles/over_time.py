@@ -318,8 +318,9 @@ class OverTimeOracle:
         """Let the expert that led until now sleep; return whether one that did leads now."""
         usual, leader = int(np.argmax(self.recall.usual)), int(np.argmax(self.weights[NEXT][:PAIR]))
         expert = self.places[usual]
-        if usual >= 2 and expert is not None and expert.live:
+        if usual >= 2 and expert is not None and expert.live and usual not in self.recall.chosen:
             self.recall.choose(usual)
+            expert.machine.forget_no_more()
         return leader in self.recall.chosen and leader != usual
 
     def loser(self) -> int:

@@ -4,7 +4,7 @@ When the mistakes of the mixture tell that the concept has changed, the expert w
 weight over the last `memory` rounds is the one that knew what has ended. From then on it learns
 from a row only while its own weight is at least `asleep`: rows of another concept, which would
 spoil what it knows, take its weight away, and rows of its own give it back, within some twenty of
-them, by Bayes' rule and the fixed share (`parts.experts`).
+them, by Bayes' rule and the fixed share (`parts.experts`). And a machine forgets no more.
 
 It keeps its place for `patience` times as many rounds as it has learned; at most `most` experts do
 at a time, and of more the one that has slept longest is an ordinary one again. The bound on what
