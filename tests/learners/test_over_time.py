@@ -192,6 +192,21 @@ def test_a_machine_that_forgets_rows_of_long_ago_is_its_oracle():
     assert np.abs(truth).max() < 30.0 * np.abs(Y).max()
 
 
+@pytest.mark.parametrize("learner", [SMALL, replace(SMALL, loss=SquaredError())], ids=repr)
+def test_a_machine_that_forgets_no_more_is_its_oracle(learner):
+    X, Y = stream("numbers" if learner.tasks == ("regression",) else "two classes", 1200)
+    oracle, engine = machine_oracle(learner, forgetting=0.01), engine_for(learner, X.shape[1])
+    learner.adopt(view_of(engine), np.ones(X.shape[1]), 0, 0.01, 1.0, 1.0)
+    truth = [oracle.play(*row, 1.0) for row in zip(X[:300], Y[:300], strict=True)]
+    scores = [*engine.learn(X[:300], Y[:300])]
+    oracle.forget_no_more()
+    learner.forget_no_more(view_of(engine))
+    truth += [oracle.play(*row, 1.0) for row in zip(X[300:], Y[300:], strict=True)]
+    scores += [*engine.learn(X[300:], Y[300:])]
+    np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-6 * np.abs(truth).max())
+    assert engine.mends == 0
+
+
 # ---- one stream, many ways ---------------------------------------------------------------------
 
 
