@@ -25,16 +25,16 @@ from forks.parts.horizon import (
     next_period,
 )
 
-VOICES = 7  # two experts that live long, two others, the mean of the first, last label, base rates
-LONG = 2
+VOICES = 7
+OLDEST = 1
 
 
 @entry
-def _play(rule, horizon, work, P, W, L, Y, powers, answers, begun, start):
+def _play(rule, horizon, work, F, P, W, L, Y, powers, answers, begun, start):
     for i in range(Y.shape[0]):
         t = start + i
         begun[i] = begins(horizon, t)
-        mix_far(rule, horizon, horizon.weights, P[i], LONG, work, answers[i])
+        mix_far(rule, horizon, horizon.weights, F[i], P[i], OLDEST, work, answers[i])
         work.likelihoods[:] = L[i]
         learn_far(rule, horizon, work, t, Y[i], powers[i])
         next_period(rule, horizon, W[i], t + 1)
@@ -50,7 +50,7 @@ def made(n_outputs=1, classifies=True):
         Calibration(np.zeros((2, 5))),
         np.zeros((VOICES, n_outputs)),
     )
-    begin_horizon(rule, horizon)
+    begin_horizon(rule, horizon, slope=3.0)
     return rule, horizon
 
 
@@ -59,8 +59,13 @@ def played(rule, horizon, P, W, L, Y, powers=None, start=0):
     work = HorizonWork(np.zeros((3, n_outputs)), np.zeros((2, n_outputs)), np.zeros(3))
     powers = np.ones(len(Y)) if powers is None else powers
     answers, begun = np.zeros(Y.shape), np.zeros(len(Y), dtype=bool)
-    _play.over()(rule, horizon, work, P, W, L, Y, powers, answers, begun, start)
+    _play.over()(rule, horizon, work, scores_of(P), P, W, L, Y, powers, answers, begun, start)
     return answers, begun
+
+
+def scores_of(P):
+    """Return scores that differ from what the experts say."""
+    return 2.0 * P - 0.8
 
 
 def stream(n, n_outputs, classifies, seed=0):
@@ -74,7 +79,7 @@ def stream(n, n_outputs, classifies, seed=0):
         Y = np.where(np.arange(n_outputs) == rng.integers(n_outputs, size=(n, 1)), 1.0, -1.0)
         Y = rng.choice([-1.0, 1.0], size=(n, 1)) if n_outputs == 1 else Y
     W = rng.dirichlet(np.ones(VOICES), size=n)
-    W[n // 2 :, :LONG] = W[n // 2 :, -3, None] = 0.0  # none that lives long
+    W[n // 2 :, OLDEST] = 0.0
     return P, W, rng.uniform(0.001, 1.0, size=(n, 3)), Y, rng.uniform(0.1, 1.0, size=n)
 
 
@@ -90,7 +95,7 @@ def test_every_answer_is_the_oracles(n_outputs, classifies):
         if t == left:
             oracle.leave(0, left)
         periods.append(oracle.first == t)
-        expected.append(oracle.mixed(oracle.weights, list(P[t])))
+        expected.append(oracle.mixed(oracle.weights, dict(enumerate(scores_of(P[t]))), list(P[t]), OLDEST))
         oracle.learn(L[t], Y[t], t, powers[t])
         oracle.end_of_round(W[t], t + 1)
     answers, begun = played(rule, horizon, *(part[:left] for part in (P, W, L, Y, powers)))

@@ -169,8 +169,11 @@ def _pool(view: Any, start: Any, forks: Sequence[Any], shares: Shares) -> None:
     )
     base = [fork.persistence.base for fork in forks]
     view.persistence.base[:] = merging.mean_of_all(start.persistence.base, base, shares)
-    both = [(*each.ring, each.persistence.residuals) for each in (view, start, *forks)]
-    shares.pool_rows(both[0], both[1], both[2:])
+    kept = [
+        (*each.ring, each.persistence.residuals, each.picks.doubts)
+        for each in (view, start, *forks)
+    ]
+    shares.pool_rows(kept[0], kept[1], kept[2:])
 
 
 _MEANS = (

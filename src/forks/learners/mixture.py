@@ -43,6 +43,7 @@ from forks.parts.horizon import (
     write_earlier,
 )
 from forks.parts.persistence import Persistence, PersistenceRule
+from forks.parts.picks import Picks, next_row, note_doubt
 from forks.parts.recall import Recall, RecallRule, follow_weights, is_asleep, is_kept, learned
 from forks.parts.stack import NoStack, Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
@@ -105,6 +106,7 @@ class OverTimeState(NamedTuple):
     persistence: Annotated[Persistence, "size = window"]
     watch: Annotated[watching.Watch, "size = 1000"]
     ring: Annotated[rings.Ring, "size = window"]
+    picks: Annotated[Picks, "size = window"]
     history: History
     random: Annotated[Counter, 1]
     blank: Annotated[Matrix, 0, "scratch"]  # has the length of the scratch of an expert
@@ -165,17 +167,18 @@ def _score(rule, state, work, x, out):
     )
     lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    _answer(rule, state, work, weights, work.p, question, known, out)
+    _answer(rule, state, work, weights, work.answers, work.p, question, known, out)
 
 
 @njit
-def _answer(rule, state, work, weights, p, question, known, out):
+def _answer(rule, state, work, weights, said, p, question, known, out):
     """Write an answer: 2 p - 1 with calibrated probabilities, or a number.
 
     A number for the next row leans on the residual of row `known`, and is stacked.
     """
     if question == SETTLED:
-        mix_far(rule.horizon, state.horizon, weights, p, LONG, work.far, work.mixed)
+        oldest = _oldest(state.places)
+        mix_far(rule.horizon, state.horizon, weights, said, p, oldest, work.far, work.mixed)
         for o in range(out.shape[0]):
             work.q[o] = work.mixed[o]
     else:
@@ -193,6 +196,16 @@ def _answer(rule, state, work, weights, p, question, known, out):
             more = lasting.correction(state.persistence, known, o) if rule.repeat else 0.0
             f = stacked(rule.stack, state.stack, work.stack, o, p, weights, f + more)
         out[o] = finite_or_zero(f)
+
+
+@njit
+def _oldest(places):
+    """Return which expert has lived longest, of those that live long."""
+    oldest = 0
+    for e in range(1, LONG):
+        older = places.status[oldest] != LIVE or places.born[e] < places.born[oldest]
+        oldest = e if places.status[e] == LIVE and older else oldest
+    return oldest
 
 
 @step.register(OverTimeRule)
@@ -217,10 +230,7 @@ def _step(rule, state, work, x, y, weight, out):
         _mix_and_weigh(rule, state, work, x, y, weight, out)
         counts[COUNT.stage] = n + 1
     if counts[COUNT.stage] == n + 1:
-        experts, ring = state.experts, state.ring
-        if weight != 0.0 and not _catch_up(
-            rule, counts, places, state.memories, experts, ring, work
-        ):
+        if weight != 0.0 and not _catch_up(rule, state, work):
             return
         counts[COUNT.stage] = n + 2
         t = counts[COUNT.rounds]
@@ -282,7 +292,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
         if question == SETTLED:
             weights, said, p = horizon.weights, horizon.earlier, work.earlier
         weighing.write_predictions(rule.experts, experts, said, p)
-        _answer(rule, state, work, weights, p, question, known, out)
+        _answer(rule, state, work, weights, said, p, question, known, out)
         if weight != 0.0:
             counts_as = weight / max(weight, experts.levels[weighing.HEAVIEST])
             _judge(rule, state.conformal, work, question, y, out)
@@ -307,6 +317,8 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
         follow_weights(rule.recall, state.recall, experts.weights[NEXT])
         lasting.observe(rule.persistence, state.persistence, state.ring, t, known, x, y, work.mixed)
         rings.remember(state.ring, t, x, y, weight)
+        if rule.experts.classifies:
+            note_doubt(state.picks, t, work.q)
         counts[COUNT.rounds] = t + 1
         next_period(rule.horizon, horizon, experts.weights[SETTLED], t + 1)
         if t % rule.look == 0:
@@ -373,26 +385,25 @@ def catch_up(rule, floats, ints, scratch):
     state = attach(rule, floats, ints)
     work = workspace(rule, state, scratch)
     state.counts[EVENT] = 0
-    return _catch_up(
-        rule, state.counts, state.places, state.memories, state.experts, state.ring, work
-    )
+    return _catch_up(rule, state, work)
 
 
 @njit
-def _catch_up(rule, counts, places, memories, experts, ring, work):
+def _catch_up(rule, state, work):
     """Let experts learn rows of the past; return False if one has raised an event."""
+    counts, places, experts, ring = state.counts, state.places, state.experts, state.ring
     rounds, size = counts[COUNT.rounds], ring.rows.shape[0]
     for e in range(places.status.shape[0]):
         if places.status[e] == CATCHING_UP:
             for _ in range(rule.pace):
+                places.next[e] = next_row(state.picks, e, places.next[e], rounds)
                 if places.next[e] >= rounds:
                     break
                 slot = places.next[e] % size
                 x, y, weight = ring.rows[slot], ring.targets[slot], ring.weights[slot]
                 answers = work.mixed, work.f, rounds < 0  # these keep nothing
-                if not _play(
-                    rule.learner, counts, places, memories, work.expert, e, x, y, weight, answers
-                ):
+                played = rule.learner, counts, places, state.memories, work.expert, e
+                if not _play(*played, x, y, weight, answers):
                     return False
                 places.next[e] += 1
             if places.next[e] >= rounds:

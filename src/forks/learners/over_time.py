@@ -79,8 +79,9 @@ from forks.parts.calibration import H_AB, A, B, begin_line, calibration_limits
 from forks.parts.conformal import ConformalRule, begin_quantiles, conformal_limits, threshold
 from forks.parts.conformal import interval as conformal_interval
 from forks.parts.experts import BASE, LAST, NEXT, SETTLED, ExpertsRule
-from forks.parts.horizon import HorizonRule, begin_horizon, horizon_limits
+from forks.parts.horizon import LASTING, HorizonRule, begin_horizon, horizon_limits
 from forks.parts.persistence import PersistenceRule
+from forks.parts.picks import picks_limits
 from forks.parts.recall import recall_limits
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
@@ -214,14 +215,16 @@ class OverTime(Apart):
         counts, weights = view.counts, view.experts.weights
         counts[COUNT.period], counts[COUNT.due] = 2 * FIRST, EARLIEST
         counts[COUNT.challenge] = 4 * FIRST
-        weights[NEXT, 0], weights[NEXT, LAST] = (0.8, 0.2) if self.repeat else (1.0, 0.0)
-        weights[SETTLED, 0] = weights[SETTLED, BASE] = 0.5
+        weights[NEXT, 0], weights[NEXT, LAST] = 1.0, 0.01 if self.repeat else 0.0
+        weights[SETTLED, 0] = weights[SETTLED, BASE] = 1.0
+        self._start_early(view)
+        weights /= weights.sum(axis=1, keepdims=True)
         for e in range(len(weights[NEXT])):
             self._begin_line(view, e)
         begin_line(self._rule.experts.calibration, view.calibration, 0, 1.0)
         begin_quantiles(self._rule.conformal, view.conformal)
         begin_stack(STACK, view.stack)
-        begin_horizon(self._rule.horizon, view.horizon)
+        begin_horizon(self._rule.horizon, view.horizon, self._slope)
 
     def _put_all(self, view: OverTimeState, memories: list[Memory]) -> None:
         """Store the memories of all experts, one after the other."""
@@ -266,6 +269,7 @@ class OverTime(Apart):
         self._put_all(new, more)
         if old.ring.targets.shape[1] == 1 < n_outputs:
             new.experts.calibration.lines[:, A] /= 2.0
+            new.horizon.calibration.lines[LASTING, A] /= 2.0
             for part in (new.experts, new, new.horizon):
                 part.calibration.lines[:, [B, H_AB]] = 0.0
         return larger
@@ -287,6 +291,7 @@ class OverTime(Apart):
             Limit("mends of experts", places.mends, 0, MANY),
             Limit("marks of experts", places.tracks, 0, 1),
             *recall_limits(view.recall),
+            *picks_limits(view.picks, self.experts, rounds),
             Limit("places of floats", places.floats - floats, 0, 0),
             Limit("places of integers", places.ints - ints, 0, 0),
             *weighing.experts_limits(view.experts),

@@ -37,6 +37,7 @@ from forks.parts.experts import NEXT, PAIR, SETTLED
 from forks.parts.history import ALARM, CHALLENGE, START
 from forks.parts.horizon import leave_horizon
 from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
+from forks.parts.picks import OWNER, leave_picks, pick
 from forks.parts.recall import RecallRule, choose, forget_expert, is_kept
 from forks.parts.relevance import RelevanceRule
 from forks.parts.stack import StackRule, begin_expert
@@ -56,22 +57,25 @@ class Start(NamedTuple):
     width: float = 1.0  # of the kernel, and
     prior: float = 1.0  # factor of alpha, in units of what they usually are
     shape: int = GIVEN  # see `parts.landmarks`
+    picks: bool = False  # are landmarks picked from all rows, of classes? See `parts.picks`
 
 
+EARLY = (Start(0, width=0.5), Start(0, width=0.6, shape=LAPLACIAN))  # beside the first champion
+EARLY_WEIGHT = 0.25  # in units of the champion's
 KINDS = (
     Start(250, 0.005),
-    Start(500),
-    Start(1000, 0.001),
+    Start(500, picks=True),
+    Start(1000, 0.001, picks=True),
     Start(1000, 0.001, width=20.0, prior=4.0, shape=FAR),  # whose functions are almost linear
 )
 CHOICES = (  # width, prior and shape of challengers
     (1.0, 0.25, GIVEN),
     (0.6, 1.0, LAPLACIAN),
-    (1.0, 1.0, GIVEN),
+    (0.5, 1.0, GIVEN),
     (1.6, 0.25, LAPLACIAN),
 )
 SEARCH_ROUNDS = 2
-MARGIN = 3.0  # log-odds that a score of 1 stands for at first, where it is a margin
+MARGIN = 3.0  # log-odds that a margin of 1 stands for at first
 CLEARLY = 10.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
 FIRST, LONGEST, WORTH = 250, 4000, 0.05
@@ -93,6 +97,12 @@ class Starting(Learner):
     @cached_property
     def _rule(self) -> Any:
         return self.rule()
+
+    @property
+    def _slope(self) -> float:
+        """Log-odds that a score of 1 stands for at first: scores of the loss may be margins."""
+        log_odds = getattr(getattr(self.learner, "loss", None), "probabilistic", False)
+        return 1.0 if log_odds else MARGIN
 
     @property
     def _may_change_kernel(self) -> bool:
@@ -189,8 +199,9 @@ class Starting(Learner):
         """Start a challenger."""
         counts = view.counts
         width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
-        shape = shape if self._may_change_kernel else GIVEN
-        how = Start(len(view.ring.rows), 0.0, 1000, 100, width=width, prior=factor, shape=shape)
+        shape = self._shape(shape)
+        choice = {"width": width, "prior": factor, "shape": shape, "picks": True}
+        how = Start(len(view.ring.rows), 0.0, 1000, 100, **choice)
         counts[COUNT.challenges] += 1
         self._start(view, self._loser(view), how, CHALLENGE)
 
@@ -231,6 +242,23 @@ class Starting(Learner):
         weights[places.status == EMPTY] = -1.0
         return first + int(np.argmin(weights[first:]))
 
+    def _shape(self, wanted: int) -> int:
+        """Return the shape that a machine is to have, which nobody has chosen otherwise."""
+        return wanted if self._may_change_kernel else GIVEN
+
+    def _start_early(self, view: OverTimeState) -> None:
+        """Let machines of other kernels learn from the first row on, beside the champion."""
+        if not isinstance(self.learner, Machine):
+            return
+        relevance = np.ones(view.ring.rows.shape[1])
+        for e, how in zip(range(LONG, self.experts), EARLY, strict=False):
+            memory = self._new(view, e)
+            choice = (how.width, how.prior, self._shape(how.shape))
+            self.learner.adopt(self.learner.view(memory), relevance, 0, 0.0, *choice)
+            self._put(view, e, memory)
+            view.places.status[e] = LIVE
+            view.experts.weights[:, e] = EARLY_WEIGHT * view.experts.weights[:, 0]
+
     def _start(self, view: OverTimeState, e: int, how: Start, kind: int) -> None:
         """Start an expert in place e; it begins to catch up."""
         counts, places = view.counts, view.places
@@ -247,6 +275,10 @@ class Starting(Learner):
             choice = (how.width, how.prior, how.shape)
             learner.adopt(learner.view(memory), relevance, rows, how.forgetting, *choice)
         self._put(view, e, memory)
+        begin = max(0, rounds - min(how.rows, size - 1))
+        leave_picks(view.picks, e)
+        if how.picks:
+            self._pick(view, e, begin, rounds)
         weights = view.experts.weights
         if e < LONG:  # what the two are worth together is the other's
             weights[:, LONG - 1 - e] += weights[:, PAIR]
@@ -260,16 +292,21 @@ class Starting(Learner):
         begin_expert(STACK, view.stack, e)
         places.status[e] = CATCHING_UP
         places.born[e] = rounds
-        places.next[e] = max(0, rounds - min(how.rows, size - 1))
+        places.next[e] = begin
         places.mends[e] = 0
         places.tracks[e] = int(how.forgetting > 0.0)
         places.entry[e] = how.entry
 
+    def _pick(self, view: OverTimeState, e: int, begin: int, rounds: int) -> None:
+        """Let a machine pick its landmarks, if there is a choice, and nobody else is at it."""
+        learner, owner = self._learner(e), int(view.picks.turn[OWNER])
+        busy = owner > 0 and view.places.status[owner - 1] == CATCHING_UP
+        may = isinstance(learner, Machine) and self._rule.experts.classifies and not busy
+        if may and rounds - begin > learner.buffer:
+            pick(view.picks, e, begin, rounds, learner.buffer)
+
     def _begin_line(self, view: OverTimeState, e: int) -> None:
-        """Begin with what the scores of the loss stand for: log-odds, or margins."""
-        log_odds = getattr(getattr(self.learner, "loss", None), "probabilistic", False)
-        rule = self._rule.experts.calibration
-        begin_line(rule, view.experts.calibration, e, 1.0 if log_odds else MARGIN)
+        begin_line(self._rule.experts.calibration, view.experts.calibration, e, self._slope)
 
     def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
         """Search with the last n rows, from none, from the quadratic one and from the leader's."""

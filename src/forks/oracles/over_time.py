@@ -23,6 +23,7 @@ from forks.oracles.horizon import HorizonOracle
 from forks.oracles.kernels import Vector
 from forks.oracles.machine import MachineOracle
 from forks.oracles.persistence import SURE, LastLabels
+from forks.oracles.picks import RowsInTurn, doubt
 from forks.oracles.recall import RecallOracle
 from forks.oracles.relevance import RelevanceSearch
 from forks.oracles.stack import StackOracle
@@ -32,15 +33,17 @@ NEXT, SETTLED = 0, 1
 SHARES = (0.0005, 2e-5)
 RATE = 0.5
 PACE = 8  # rows of the past in a round
-# Rows, rate of forgetting, width, prior: what recent experts are started with, in turn.
+EARLY = ((0.5, False), (0.6, True))  # width, and whether the kernel is Laplacian
+# Rows, rate of forgetting, width, prior, and whether landmarks are picked: what recent experts are
+# started with, in turn.
 KINDS = (
-    (250, 0.005, 1.0, 1.0),
-    (500, 0.0, 1.0, 1.0),
-    (1000, 0.001, 1.0, 1.0),
-    (1000, 0.001, 20.0, 4.0),
+    (250, 0.005, 1.0, 1.0, False),
+    (500, 0.0, 1.0, 1.0, True),
+    (1000, 0.001, 1.0, 1.0, True),
+    (1000, 0.001, 20.0, 4.0, False),
 )
 # Challengers: width, prior, and whether the kernel is Laplacian, in place of a Gaussian one.
-CHOICES = ((1.0, 0.25, False), (0.6, 1.0, True), (1.0, 1.0, False), (1.6, 0.25, True))
+CHOICES = ((1.0, 0.25, False), (0.6, 1.0, True), (0.5, 1.0, False), (1.6, 0.25, True))
 PAIR = -3  # the weight of the mean of the first two
 ENTRY = np.exp(-4.0)
 
@@ -49,7 +52,8 @@ class Expert:
     """A machine in its place."""
 
     def __init__(self, machine: MachineOracle, born: int, begin: int, entry: float):
-        self.machine, self.born, self.next, self.entry = machine, born, begin, entry
+        self.machine, self.born, self.entry = machine, born, entry
+        self.rows = RowsInTurn(begin)
         self.live = False
         self.line = CalibrationLine(3.0)
         self.answer = np.zeros(machine.n_outputs)
@@ -84,11 +88,19 @@ class OverTimeOracle:
         champion.live = True
         self.classifies = champion.machine.classifies
         self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
+        for e, (width, laplacian) in enumerate(EARLY[: experts - 2], 2):
+            machine = make(e, width=width, laplacian=laplacian and may_change_kernel)
+            self.places[e] = Expert(machine, 0, 0, 1.0)
+            self.places[e].live = True
         self.born = [0] * experts  # of what is there, or was there last
+        self.doubts: list[float] = []  # of each row, how unsure the answer was
         self.recall = RecallOracle(experts)
         self.weights = [np.zeros(experts + 3), np.zeros(experts + 3)]
-        self.weights[NEXT][[0, -2]] = (0.8, 0.2) if repeat else (1.0, 0.0)
-        self.weights[SETTLED][[0, -1]] = 0.5
+        self.weights[NEXT][[0, -2]] = 1.0, 0.01 if repeat else 0.0
+        self.weights[SETTLED][[0, -1]] = 1.0
+        for weights in self.weights:
+            weights[2 : 2 + len(EARLY[: experts - 2])] = 0.25
+            weights /= weights.sum()
         self.line = CalibrationLine(1.0)  # of the answer for the next row
         self.horizon = HorizonOracle(experts + 3, self.classifies)
         self.quantiles: list[Any] = [ResidualQuantiles(), ResidualQuantiles(0.02, 1000)]
@@ -117,10 +129,9 @@ class OverTimeOracle:
                 if weight != 0.0 and not asleep:
                     self.recall.learned[e].append(len(self.past))
         p = self.predictions(x, {e: expert.answer for e, expert in there.items()})
-        earlier = self.predictions(x, {e: expert.machine.earlier for e, expert in there.items()})
         answer, _ = self.mixed(p)
         if weight != 0.0:
-            self.learn(x, y, weight, p, earlier)
+            self.learn(x, y, weight, p)
             self.catch_up()
             if len(self.past) >= min(self.due, self.challenge) or self.watch.alarmed:
                 self.manage()
@@ -129,7 +140,7 @@ class OverTimeOracle:
     def score(self, x: Vector) -> Vector:
         """Return the answer for a row whose label will not come."""
         answers = {e: expert.machine.score(x) for e, expert in enumerate(self.places) if expert}
-        return self.far(self.weights[SETTLED], self.predictions(x, answers))
+        return self.far(self.weights[SETTLED], answers, self.predictions(x, answers))
 
     def predictions(self, x: Vector, answers: dict[int, Vector]) -> list[Vector | None]:
         """Return what the experts say, the mean of the first two, the last label, base rates."""
@@ -149,10 +160,15 @@ class OverTimeOracle:
             said.append(f)
         return said
 
-    def far(self, weights: Vector, p: list[Vector | None]) -> Vector:
+    def far(self, weights: Vector, said: dict[int, Vector], p: list[Vector | None]) -> Vector:
         """Return the answer for a row whose label will not come."""
-        mean = self.horizon.mixed(weights, p)
+        mean = self.horizon.mixed(weights, said, p, self.oldest())
         return 2.0 * mean - 1.0 if self.classifies else mean
+
+    def oldest(self) -> int:
+        """Return which of the first two has lived longest."""
+        live = [e for e, expert in enumerate(self.places[:2]) if expert is not None and expert.live]
+        return min(live, key=lambda e: self.born[e], default=0)
 
     def mixed(self, p: list[Vector | None]) -> tuple[Vector, Vector]:
         """Return the answer for the next row, and the mixture that it is made of."""
@@ -171,25 +187,20 @@ class OverTimeOracle:
         ]
         return np.array(stacked), mixture
 
-    def learn(
-        self,
-        x: Vector,
-        y: Vector,
-        weight: float,
-        p: list[Vector | None],
-        earlier: list[Vector | None],
-    ) -> None:
+    def learn(self, x: Vector, y: Vector, weight: float, p: list[Vector | None]) -> None:
         """Learn whom to believe."""
         self.heaviest = max(self.heaviest, weight)
         power = weight / self.heaviest
         answer, mixture = self.mixed(p)
-        far = self.far(self.horizon.weights, earlier)
+        says = {e: expert.machine.earlier for e, expert in enumerate(self.places) if expert}
+        earlier = self.predictions(x, says)
+        far = self.far(self.horizon.weights, says, earlier)
         for quantiles, said in zip(self.quantiles, (answer, far), strict=True):
             if self.classifies:
                 quantiles.observe(class_likelihood(0.5 + 0.5 * said, y))
             elif self.n == 1:
                 quantiles.observe(y[0] - said[0])
-        three = self.horizon.answers(self.horizon.weights, earlier)
+        three = self.horizon.answers(self.horizon.weights, says, earlier, self.oldest())
         likelihoods = np.array([self.likelihood(q, y) for q in three])
         self.horizon.learn(likelihoods, y, len(self.past), power)
         if self.classifies:
@@ -213,6 +224,8 @@ class OverTimeOracle:
             self.variance.observe(error)
         self.labels.observe(x, y, mixture)
         self.past.append((x, y, weight))
+        if self.classifies:
+            self.doubts.append(doubt(0.5 + 0.5 * answer))
         self.horizon.end_of_round(self.weights[SETTLED], len(self.past))
         if (len(self.past) - 1) % 64 == 0:
             self.dismiss()
@@ -254,21 +267,24 @@ class OverTimeOracle:
         An event of one begins all turns anew, its own with the row of the event.
         """
         begun = [0] * self.experts  # rows that the next turn begins with
+        oldest = len(self.past) - self.window
         e = 0
         while e < self.experts:
             expert, rows, begun[e] = self.places[e], PACE - begun[e], 0
             cut = False
             while expert is not None and not expert.live and not cut:
-                if rows == 0 or expert.next >= len(self.past):
+                t = expert.rows.first(oldest)
+                if rows == 0 or t >= len(self.past):
                     break
                 events = expert.machine.events
-                expert.machine.play(*self.past[expert.next])
-                expert.next, rows = expert.next + 1, rows - 1
+                expert.machine.play(*self.past[t])
+                expert.rows.learned(t)
+                rows -= 1
                 cut = expert.machine.events > events
             if cut:
                 begun[e], e = 1, 0
                 continue
-            if expert is not None and not expert.live and expert.next >= len(self.past):
+            if expert and not expert.live and expert.rows.first(oldest) >= len(self.past):
                 self.let_in(e, expert)
             e += 1
 
@@ -301,17 +317,17 @@ class OverTimeOracle:
             laplacian = laplacian and self.may_change_kernel
             choices = {"width": width, "alpha_rounds": 128.0 * prior, "laplacian": laplacian}
             place, window = self.loser(), self.window
-            self.start(place, "challenge", window, 0.0, searched=1000, landmarks=100, **choices)
+            choices |= {"searched": 1000, "landmarks": 100, "picks": True}
+            self.start(place, "challenge", window, 0.0, **choices)
             self.challenge = 3 * rounds
         else:
             is_extra = not self.events and rounds < 750
             if rounds > 750:
                 self.adapt_period(rounds)
-            rows, forgetting, width, prior = KINDS[len(self.events) % 4]
-            far = width > 1.0 and not self.classifies
-            prior = 128.0 * prior  # in rounds
-            place = self.place()
-            self.start(place, "start", rows, forgetting, width=width, alpha_rounds=prior, far=far)
+            rows, forgetting, width, prior, picks = KINDS[len(self.events) % 4]
+            choices = {"width": width, "alpha_rounds": 128.0 * prior, "picks": picks}
+            choices["far"] = width > 1.0 and not self.classifies
+            self.start(self.place(), "start", rows, forgetting, **choices)
             self.due = 750 if is_extra else rounds + self.period
 
     def has_returned(self) -> bool:
@@ -367,6 +383,7 @@ class OverTimeOracle:
         searched: int = 500,
         landmarks: int = 64,
         entry: float = ENTRY,
+        picks: bool = False,
         **choices: Any,
     ) -> None:
         """Start an expert in place e, which begins to catch up."""
@@ -380,7 +397,11 @@ class OverTimeOracle:
         if min(rows, rounds) >= machine.buffer:
             machine.early, machine.due = False, machine.buffer
         begin = max(0, rounds - min(rows, self.window - 1))
-        self.places[e], self.born[e] = Expert(machine, rounds, begin, entry), rounds
+        expert = Expert(machine, rounds, begin, entry)
+        self.places[e], self.born[e] = None, rounds
+        if picks and self.classifies and not self.anybody_picks():
+            expert.rows.pick(self.doubts, machine.buffer)
+        self.places[e] = expert
         if e < 2:
             for weights in self.weights:
                 weights[1 - e] += weights[PAIR]
@@ -391,6 +412,10 @@ class OverTimeOracle:
         self.recall.begin(e, rounds)
         for stack in self.stacks:
             stack.begin(e)
+
+    def anybody_picks(self) -> bool:
+        """Return whether an expert that has picked rows is still catching up."""
+        return any(expert and expert.rows.picked and not expert.live for expert in self.places)
 
     def found_relevance(self, n: int, m: int) -> Vector:
         """Search with the last n rows, m of them as landmarks."""

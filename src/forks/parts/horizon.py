@@ -8,10 +8,11 @@ answered by what was kept, as it would be by a model that was saved then. Three 
 compared:
 
 - that of the mixture, weighed by how experts did one row ahead;
-- that of the experts that live long, by the same weights among them;
+- that of the expert that has lived longest, which no choice by the last rows has made;
 - the base rates.
 
-The probabilities of the first two are calibrated by lines of their own, learned at the delay. The
+The probabilities of the first two are calibrated by lines of their own, learned at the delay, which
+follow far more slowly than those of experts do; that of the second has its scores. The
 rows of the second half of a period count, but rows that lie close together depend on each other (of
 a month of flights each day is one example rather than a thousand), so all of them count as
 `counted` rows: with mean log-likelihoods l, the trust v in the three becomes
@@ -40,7 +41,7 @@ from forks.parts.calibration import (
     write_calibrated,
     write_log_odds,
 )
-from forks.parts.experts import BASE, PAIR
+from forks.parts.experts import BASE
 
 MIXTURE, LASTING, RATES = range(3)  # what `trust` and `sums` hold
 BEGIN, END, JUDGED = range(3)  # what `period` holds
@@ -91,14 +92,17 @@ def horizon_limits(horizon: Horizon) -> list[Limit]:
     ]
 
 
-def begin_horizon(rule: HorizonRule, horizon: Horizon) -> None:
-    """Begin with the first expert, which is both the mixture and one that lives long."""
+def begin_horizon(rule: HorizonRule, horizon: Horizon, slope: float) -> None:
+    """Begin with the first expert, which is both the mixture and the oldest.
+
+    A score of 1 of an expert stands for log-odds of `slope`.
+    """
     horizon.weights[0] = 1.0
     horizon.trust[:] = 0.5 - 0.5 * rule.rates
     horizon.trust[RATES] = rule.rates
     horizon.period[END] = rule.shortest
-    for g in (MIXTURE, LASTING):
-        begin_line(rule.calibration, horizon.calibration, g, 1.0)
+    begin_line(rule.calibration, horizon.calibration, MIXTURE, 1.0)
+    begin_line(rule.calibration, horizon.calibration, LASTING, slope)
 
 
 @jit_dispatch
@@ -159,29 +163,27 @@ def next_period(rule, horizon, weights, rounds):
 
 
 @njit
-def mix_far(rule, horizon, weights, p, long, work, out):
-    """Write the three answers, and their mean by trust; the first `long` experts live long."""
+def mix_far(rule, horizon, weights, said, p, oldest, work, out):
+    """Write the three answers, and their mean by trust, of experts that have said p."""
     answers = work.answers
     n, E = out.shape[0], weights.shape[0]
-    total, lasting = 0.0, 0.0
+    total = 0.0
     for e in range(E):
         total += weights[e]
-        if e < long or e == E + PAIR:
-            lasting += weights[e]
     for o in range(n):
-        mixed, lasts = 0.0, 0.0
+        mixed = 0.0
         for e in range(E):
             if weights[e] > 0.0:
                 mixed += weights[e] * p[e, o]
-                if e < long or e == E + PAIR:
-                    lasts += weights[e] * p[e, o]
         mixed = mixed / total if total > 0.0 else p[BASE, o]
         answers[MIXTURE, o] = mixed
-        answers[LASTING, o] = lasts / lasting if lasting > 0.0 else mixed
+        answers[LASTING, o] = p[oldest, o] if weights[oldest] > 0.0 else mixed
         answers[RATES, o] = p[BASE, o]
     if rule.classifies:
         for g in range(2):
             write_log_odds(answers[g], work.f[g])
+            if g == LASTING and weights[oldest] > 0.0:
+                copy(work.f[g], said[oldest])
             line = horizon.calibration.lines[g]
             write_calibrated(rule.calibration, line, work.f[g], answers[g])
     for o in range(n):
