@@ -424,7 +424,7 @@ def test_progress_tells_speed_and_time_left(tmp_path):
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_predict_tells_what_moved_each_answer(effort, tmp_path):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 3)) + np.array([0.0, 5.0, 0.0])
+    rows = rng.normal(size=(1000, 3)) + np.array([0.0, 5.0, 0.0])
     label = np.where(rows[:, 1] > 5.0, "up", "down")
     path = write_table(tmp_path / "u.csv", {**dict(zip("abc", rows.T, strict=True)), "y": label})
     saved, out = tmp_path / "m", tmp_path / "o.csv"
@@ -441,7 +441,7 @@ def test_predict_tells_what_moved_each_answer(effort, tmp_path):
     first = np.abs(effects).argmax(axis=1)
     assert [line[6] for line in lines[1:]] == ["abc"[j] for j in first]
     np.testing.assert_array_equal([float(line[7]) for line in lines[1:]],
-                                  effects[np.arange(500), first])  # fmt: skip
+                                  effects[np.arange(1000), first])  # fmt: skip
     assert np.mean(first == 1) > 0.9
     figures = json.loads(told.stdout)
     assert figures["accuracy"] == np.mean(model.predict(rows) == label)

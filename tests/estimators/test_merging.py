@@ -37,7 +37,7 @@ def classifier(**settings):
 
 def small_over_time(loss=None):
     machine = Machine(buffer=BUFFER, **({} if loss is None else {"loss": loss}))
-    return OverTime(learner=machine, long=None, experts=4, window=500)
+    return OverTime(learner=machine, long=None, experts=5, window=500)
 
 
 def theta(model):

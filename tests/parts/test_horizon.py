@@ -95,7 +95,9 @@ def test_every_answer_is_the_oracles(n_outputs, classifies):
         if t == left:
             oracle.leave(0, left)
         periods.append(oracle.first == t)
-        expected.append(oracle.mixed(oracle.weights, dict(enumerate(scores_of(P[t]))), list(P[t]), OLDEST))
+        expected.append(
+            oracle.mixed(oracle.weights, dict(enumerate(scores_of(P[t]))), list(P[t]), OLDEST)
+        )
         oracle.learn(L[t], Y[t], t, powers[t])
         oracle.end_of_round(W[t], t + 1)
     answers, begun = played(rule, horizon, *(part[:left] for part in (P, W, L, Y, powers)))

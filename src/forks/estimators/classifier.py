@@ -350,7 +350,7 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     >>> model = OnlineKernelClassifier()
     >>> scores = model.prequential(X, y)  # each score made before its label was used
     >>> print(f"{(model.labels_of(scores) != y).mean():.0%} mistakes")
-    4% mistakes
+    3% mistakes
     """
 
     class_weight: Any = None
