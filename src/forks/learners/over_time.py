@@ -8,10 +8,13 @@ not known. So there are several, each on a map of its own made from recent rows:
   has tripled, the loser makes room for a new challenger, started on as many rows as are kept, with
   another width of the kernel and another prior in turn, and with a Laplacian kernel in place of a
   Gaussian one every other time. The mean of the two has a say of its own;
+- *early* ones, which learn from the first row on beside the first champion: with a narrower kernel,
+  with a Laplacian one, and with one so wide that they are almost linear. Recent ones take their
+  places later;
 - *recent* ones, started in turn on the last 250 rows, which forget at the rate 1 / 200; on the last
-  500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once with a kernel so wide
-  that they are almost linear, in regression also far beyond most rows. A new one takes the place of
-  the one of least weight;
+  500, which forget nothing; and twice on the last 1,000 (1 / 1,000), once almost linear, in
+  regression also far beyond most rows. Those that forget, and so know fewer rows, have narrower
+  kernels. A new one takes the place of the one of least weight;
 - after an alarm of the watch (`parts.watch`) on the mistakes of the mixture, one on the rows since
   the change; while the expert that led before sleeps until its concept returns (`parts.recall`);
 - beside them, the label of the last row, repeated, and the base rates (`parts.persistence`).

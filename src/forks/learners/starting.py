@@ -60,17 +60,21 @@ class Start(NamedTuple):
     picks: bool = False  # are landmarks picked from all rows, of classes? See `parts.picks`
 
 
-EARLY = (Start(0, width=0.5), Start(0, width=0.6, shape=LAPLACIAN))  # beside the first champion
+EARLY = (  # beside the first champion
+    Start(0, width=0.5),
+    Start(0, width=0.6, shape=LAPLACIAN),
+    Start(0, width=20.0, prior=4.0),  # whose functions are almost linear
+)
 EARLY_WEIGHT = 0.25  # in units of the champion's
 KINDS = (
-    Start(250, 0.005),
+    Start(250, 0.005, width=0.7),
     Start(500, picks=True),
-    Start(1000, 0.001, picks=True),
-    Start(1000, 0.001, width=20.0, prior=4.0, shape=FAR),  # whose functions are almost linear
+    Start(1000, 0.001, width=0.6, picks=True),
+    Start(1000, 0.001, width=20.0, prior=4.0, shape=FAR),  # almost linear
 )
 CHOICES = (  # width, prior and shape of challengers
     (1.0, 0.25, GIVEN),
-    (0.6, 1.0, LAPLACIAN),
+    (0.6, 0.25, LAPLACIAN),
     (0.5, 1.0, GIVEN),
     (1.6, 0.25, LAPLACIAN),
 )
@@ -254,7 +258,7 @@ class Starting(Learner):
         for e, how in zip(range(LONG, self.experts), EARLY, strict=False):
             memory = self._new(view, e)
             choice = (how.width, how.prior, self._shape(how.shape))
-            self.learner.adopt(self.learner.view(memory), relevance, 0, 0.0, *choice)
+            self.learner.adopt(self.learner.view(memory), relevance, 0, how.forgetting, *choice)
             self._put(view, e, memory)
             view.places.status[e] = LIVE
             view.experts.weights[:, e] = EARLY_WEIGHT * view.experts.weights[:, 0]

@@ -33,17 +33,18 @@ NEXT, SETTLED = 0, 1
 SHARES = (0.0005, 2e-5)
 RATE = 0.5
 PACE = 8  # rows of the past in a round
-EARLY = ((0.5, False), (0.6, True))  # width, and whether the kernel is Laplacian
+# Early experts: width, prior, and whether the kernel is Laplacian, in place of a Gaussian one.
+EARLY = ((0.5, 1.0, False), (0.6, 1.0, True), (20.0, 4.0, False))
 # Rows, rate of forgetting, width, prior, and whether landmarks are picked: what recent experts are
 # started with, in turn.
 KINDS = (
-    (250, 0.005, 1.0, 1.0, False),
+    (250, 0.005, 0.7, 1.0, False),
     (500, 0.0, 1.0, 1.0, True),
-    (1000, 0.001, 1.0, 1.0, True),
+    (1000, 0.001, 0.6, 1.0, True),
     (1000, 0.001, 20.0, 4.0, False),
 )
-# Challengers: width, prior, and whether the kernel is Laplacian, in place of a Gaussian one.
-CHOICES = ((1.0, 0.25, False), (0.6, 1.0, True), (0.5, 1.0, False), (1.6, 0.25, True))
+# Challengers, likewise.
+CHOICES = ((1.0, 0.25, False), (0.6, 0.25, True), (0.5, 1.0, False), (1.6, 0.25, True))
 PAIR = -3  # the weight of the mean of the first two
 ENTRY = np.exp(-4.0)
 
@@ -88,8 +89,9 @@ class OverTimeOracle:
         champion.live = True
         self.classifies = champion.machine.classifies
         self.places: list[Expert | None] = [champion] + [None] * (experts - 1)
-        for e, (width, laplacian) in enumerate(EARLY[: experts - 2], 2):
-            machine = make(e, width=width, laplacian=laplacian and may_change_kernel)
+        for e, (width, prior, laplacian) in enumerate(EARLY[: experts - 2], 2):
+            choices = {"width": width, "alpha_rounds": 128.0 * prior}
+            machine = make(e, laplacian=laplacian and may_change_kernel, **choices)
             self.places[e] = Expert(machine, 0, 0, 1.0)
             self.places[e].live = True
         self.born = [0] * experts  # of what is there, or was there last
