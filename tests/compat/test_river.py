@@ -540,4 +540,4 @@ def test_memory_is_that_of_the_state():
         model.learn_one({"a": float(t)}, t % 2 == 0)
     state = model._engine.state_bytes
     assert state < model._raw_memory_usage < state + 5_000
-    assert model.n_points == 3 * 20  # the default begins with three experts
+    assert model.n_points == 4 * 20  # the default begins with four experts

@@ -203,9 +203,8 @@ class Starting(Learner):
         """Start a challenger."""
         counts = view.counts
         width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
-        shape = self._shape(shape)
-        choice = {"width": width, "prior": factor, "shape": shape, "picks": True}
-        how = Start(len(view.ring.rows), 0.0, 1000, 100, **choice)
+        how = Start(len(view.ring.rows), searched=1000, landmarks=100)
+        how = how._replace(width=width, prior=factor, shape=self._shape(shape), picks=True)
         counts[COUNT.challenges] += 1
         self._start(view, self._loser(view), how, CHALLENGE)
 
@@ -304,9 +303,11 @@ class Starting(Learner):
     def _pick(self, view: OverTimeState, e: int, begin: int, rounds: int) -> None:
         """Let a machine pick its landmarks, if there is a choice, and nobody else is at it."""
         learner, owner = self._learner(e), int(view.picks.turn[OWNER])
-        busy = owner > 0 and view.places.status[owner - 1] == CATCHING_UP
-        may = isinstance(learner, Machine) and self._rule.experts.classifies and not busy
-        if may and rounds - begin > learner.buffer:
+        if owner > 0 and view.places.status[owner - 1] == CATCHING_UP:
+            return
+        if not (isinstance(learner, Machine) and self._rule.experts.classifies):
+            return
+        if rounds - begin > learner.buffer:
             pick(view.picks, e, begin, rounds, learner.buffer)
 
     def _begin_line(self, view: OverTimeState, e: int) -> None:

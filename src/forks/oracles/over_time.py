@@ -92,8 +92,8 @@ class OverTimeOracle:
         for e, (width, prior, laplacian) in enumerate(EARLY[: experts - 2], 2):
             choices = {"width": width, "alpha_rounds": 128.0 * prior}
             machine = make(e, laplacian=laplacian and may_change_kernel, **choices)
-            self.places[e] = Expert(machine, 0, 0, 1.0)
-            self.places[e].live = True
+            self.places[e] = early = Expert(machine, 0, 0, 1.0)
+            early.live = True
         self.born = [0] * experts  # of what is there, or was there last
         self.doubts: list[float] = []  # of each row, how unsure the answer was
         self.recall = RecallOracle(experts)
@@ -317,19 +317,35 @@ class OverTimeOracle:
             challenges = sum(kind == "challenge" for _, kind, _ in self.events)
             width, prior, laplacian = CHOICES[challenges % len(CHOICES)]
             laplacian = laplacian and self.may_change_kernel
-            choices = {"width": width, "alpha_rounds": 128.0 * prior, "laplacian": laplacian}
             place, window = self.loser(), self.window
-            choices |= {"searched": 1000, "landmarks": 100, "picks": True}
-            self.start(place, "challenge", window, 0.0, **choices)
+            self.start(
+                place,
+                "challenge",
+                window,
+                0.0,
+                searched=1000,
+                landmarks=100,
+                picks=True,
+                width=width,
+                alpha_rounds=128.0 * prior,
+                laplacian=laplacian,
+            )
             self.challenge = 3 * rounds
         else:
             is_extra = not self.events and rounds < 750
             if rounds > 750:
                 self.adapt_period(rounds)
             rows, forgetting, width, prior, picks = KINDS[len(self.events) % 4]
-            choices = {"width": width, "alpha_rounds": 128.0 * prior, "picks": picks}
-            choices["far"] = width > 1.0 and not self.classifies
-            self.start(self.place(), "start", rows, forgetting, **choices)
+            self.start(
+                self.place(),
+                "start",
+                rows,
+                forgetting,
+                picks=picks,
+                width=width,
+                alpha_rounds=128.0 * prior,
+                far=width > 1.0 and not self.classifies,
+            )
             self.due = 750 if is_extra else rounds + self.period
 
     def has_returned(self) -> bool:
@@ -342,7 +358,7 @@ class OverTimeOracle:
         return leader in self.recall.chosen and leader != usual
 
     def loser(self) -> int:
-        """Which long expert makes room: the younger, unless it is a thousand times as likely."""
+        """Which long expert makes room: the younger, unless it is ten times as likely."""
         old, young = (0, 1) if self.born[0] <= self.born[1] else (1, 0)
         weights = self.weights[SETTLED]
         return old if weights[young] > 10.0 * weights[old] else young

@@ -52,6 +52,12 @@ def begin_line(rule: CalibrationRule, calibration: Calibration, i: int, slope: f
 
 
 @njit
+def even_chance(n):
+    """Return the probability, for each of n outputs, of which nothing is known."""
+    return 0.5 if n == 1 else 1.0 / n
+
+
+@njit
 def write_log_odds(p, f):
     """Write probabilities as scores: the log-odds of one, the logarithms of several."""
     if p.shape[0] == 1:

@@ -34,6 +34,7 @@ from forks.parts.calibration import (
     CalibrationRule,
     calibrate,
     calibration_limits,
+    even_chance,
     write_calibrated,
 )
 
@@ -134,13 +135,18 @@ def write_predictions(rule, experts, answers, p):
 
 @njit
 def mix(rule, weights, p, out):
-    """Write the mixture: probabilities of classes, or numbers."""
+    """Write the mixture: probabilities of classes, or numbers.
+
+    Those of classes are summed as differences from even chances, so that experts that all know
+    nothing say so exactly, whatever the rounding of their weights.
+    """
+    even = even_chance(out.shape[0]) if rule.classifies else 0.0
     for o in range(out.shape[0]):
         total = 0.0
         for e in range(weights.shape[0]):
             if weights[e] > 0.0:
-                total += weights[e] * p[e, o]
-        out[o] = total
+                total += weights[e] * (p[e, o] - even)
+        out[o] = even + total
 
 
 @njit

@@ -38,6 +38,7 @@ from forks.parts.calibration import (
     begin_line,
     calibrate,
     calibration_limits,
+    even_chance,
     write_calibrated,
     write_log_odds,
 )
@@ -170,12 +171,13 @@ def mix_far(rule, horizon, weights, said, p, oldest, work, out):
     total = 0.0
     for e in range(E):
         total += weights[e]
+    even = even_chance(n) if rule.classifies else 0.0
     for o in range(n):
         mixed = 0.0
         for e in range(E):
             if weights[e] > 0.0:
-                mixed += weights[e] * p[e, o]
-        mixed = mixed / total if total > 0.0 else p[BASE, o]
+                mixed += weights[e] * (p[e, o] - even)
+        mixed = even + mixed / total if total > 0.0 else p[BASE, o]
         answers[MIXTURE, o] = mixed
         answers[LASTING, o] = p[oldest, o] if weights[oldest] > 0.0 else mixed
         answers[RATES, o] = p[BASE, o]
@@ -187,9 +189,9 @@ def mix_far(rule, horizon, weights, said, p, oldest, work, out):
             line = horizon.calibration.lines[g]
             write_calibrated(rule.calibration, line, work.f[g], answers[g])
     for o in range(n):
-        out[o] = 0.0
+        out[o] = even
         for g in range(3):
-            out[o] += horizon.trust[g] * answers[g, o]
+            out[o] += horizon.trust[g] * (answers[g, o] - even)
 
 
 @njit
