@@ -285,7 +285,7 @@ def test_learners_whose_steps_are_no_sums_have_no_forks(learner, reason):
     [
         ("nogd", "NOGD cannot be forked"),
         (Adaptive(buffer=500), "from 500 rows, of which it has learned 60"),
-        (OverTime(), "of its experts none can be merged; the first: its map is made from 448"),
+        (OverTime(), "of its experts none can be merged; the first: its map is made from 400"),
     ],
     ids=str,
 )

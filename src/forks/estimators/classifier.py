@@ -288,7 +288,7 @@ class OnlineKernelClassifier(AnyLearner, OnlineClassifier):
     effort : {"fast", "balanced", "best"}
         How much time and memory the adaptive learner may take. "fast" is a single machine,
         `forks.learners.Adaptive`; the others are experts over time, `forks.learners.OverTime`: 7
-        of at most 448 landmarks, or 10 of at most 1,000. If the first rows are sparse and have
+        of at most 400 landmarks, or 10 of at most 1,000. If the first rows are sparse and have
         more than 512 features, "adaptive" is `forks.learners.Wide`, with 0, 512 or 1,024 landmarks;
         ``{"name": "adaptive"}`` is always as above.
     class_weight : None, "balanced" or dict

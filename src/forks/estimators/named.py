@@ -127,7 +127,7 @@ class Effort(NamedTuple):
 
 
 # What `effort` stands for; "fast" is a single machine, `Adaptive`.
-EFFORTS = {"fast": None, "balanced": Effort(7, 192, 448), "best": Effort(10, 300, 1000)}
+EFFORTS = {"fast": None, "balanced": Effort(7, 192, 400), "best": Effort(10, 300, 1000)}
 WIDEST = 512  # features of sparse rows; the machines have no linear part beyond
 WIDE_LANDMARKS = {"fast": 0, "balanced": 512, "best": 1024}
 _BUDGET = 100  # for which these sizes are meant; others are in proportion

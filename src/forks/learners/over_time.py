@@ -89,7 +89,7 @@ from forks.parts.recall import recall_limits
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
-SMALL, LARGE = Machine(buffer=192), Machine(buffer=448)
+SMALL, LARGE = Machine(buffer=192), Machine(buffer=400)
 
 
 @dataclass(frozen=True, kw_only=True)

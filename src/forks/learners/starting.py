@@ -52,7 +52,6 @@ class Start(NamedTuple):
     rows: int
     forgetting: float = 0.0
     searched: int = 500  # rows that the relevance is searched with
-    landmarks: int = 64  # and landmarks
     entry: float = NEW
     width: float = 1.0  # of the kernel, and
     prior: float = 1.0  # factor of alpha, in units of what they usually are
@@ -78,11 +77,11 @@ CHOICES = (  # width, prior and shape of challengers
     (0.5, 1.0, GIVEN),
     (1.6, 0.25, LAPLACIAN),
 )
-SEARCH_ROUNDS = 2
+SEARCH_ROUNDS, SEARCH_LANDMARKS = 2, 64
 MARGIN = 3.0  # log-odds that a margin of 1 stands for at first
 CLEARLY = 10.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
-FIRST, LONGEST, WORTH = 250, 4000, 0.05
+FIRST, LONGEST, WORTH = 250, 8000, 0.05
 EARLIEST = 300  # rounds before an extra start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
@@ -203,8 +202,8 @@ class Starting(Learner):
         """Start a challenger."""
         counts = view.counts
         width, factor, shape = CHOICES[int(counts[COUNT.challenges]) % len(CHOICES)]
-        how = Start(len(view.ring.rows), searched=1000, landmarks=100)
-        how = how._replace(width=width, prior=factor, shape=self._shape(shape), picks=True)
+        how = Start(len(view.ring.rows), searched=1000, width=width, prior=factor, picks=True)
+        how = how._replace(shape=self._shape(shape))
         counts[COUNT.challenges] += 1
         self._start(view, self._loser(view), how, CHALLENGE)
 
@@ -271,7 +270,7 @@ class Starting(Learner):
         learner = self._learner(e)
         if isinstance(learner, Machine):
             n = min(how.searched, rounds, size)
-            found = self._found_relevance(view, n, how.landmarks) if n > 0 else None
+            found = self._found_relevance(view, n) if n > 0 else None
             relevance = np.ones(view.ring.rows.shape[1]) if found is None else found
             self._write_start(view, e, how, kind, relevance)
             rows = min(how.rows, rounds)
@@ -313,11 +312,11 @@ class Starting(Learner):
     def _begin_line(self, view: OverTimeState, e: int) -> None:
         begin_line(self._rule.experts.calibration, view.experts.calibration, e, self._slope)
 
-    def _found_relevance(self, view: OverTimeState, n: int, m: int) -> Vector | None:
+    def _found_relevance(self, view: OverTimeState, n: int) -> Vector | None:
         """Search with the last n rows, from none, from the quadratic one and from the leader's."""
         if not self.relevance:
             return None
-        sample = self._sample(view, n, min(m, n // 2))
+        sample = self._sample(view, n, min(SEARCH_LANDMARKS, n // 2))
         known = self.state_of(view, self.leader(view)).map.relevance
         candidates = [known] if np.ptp(known) > 0.0 else []
         return relevances.search(RELEVANCE, sample, candidates, SEARCH_ROUNDS).relevance

@@ -324,7 +324,6 @@ class OverTimeOracle:
                 window,
                 0.0,
                 searched=1000,
-                landmarks=100,
                 picks=True,
                 width=width,
                 alpha_rounds=128.0 * prior,
@@ -373,7 +372,7 @@ class OverTimeOracle:
         if recent and max(recent) > 0.05:
             self.period = max(250, self.period // 2)
         elif self.events:  # something was started, and is gone or has no say
-            self.period = min(4000, 2 * self.period)
+            self.period = min(8000, 2 * self.period)
 
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last.
@@ -399,7 +398,6 @@ class OverTimeOracle:
         forgetting: float,
         *,
         searched: int = 500,
-        landmarks: int = 64,
         entry: float = ENTRY,
         picks: bool = False,
         **choices: Any,
@@ -410,7 +408,7 @@ class OverTimeOracle:
         relevance = np.ones(self.d)
         n = min(searched, rounds, self.window)
         if self.relevance and n > 0:
-            relevance = self.found_relevance(n, min(landmarks, n // 2))
+            relevance = self.found_relevance(n)
         machine = self.make(e, relevance=relevance, forgetting=forgetting, **choices)
         if min(rows, rounds) >= machine.buffer:
             machine.early, machine.due = False, machine.buffer
@@ -435,10 +433,10 @@ class OverTimeOracle:
         """Return whether an expert that has picked rows is still catching up."""
         return any(expert and expert.rows.picked and not expert.live for expert in self.places)
 
-    def found_relevance(self, n: int, m: int) -> Vector:
-        """Search with the last n rows, m of them as landmarks."""
+    def found_relevance(self, n: int) -> Vector:
+        """Search with the last n rows, up to 64 of them as landmarks."""
         X, y, weights = (np.array(part) for part in zip(*self.past[-n:], strict=True))
         leader = self.places[int(np.argmax(self.weights[NEXT][:PAIR]))]
         known = None if leader is None else leader.machine.relevance
         candidates = [known] if known is not None and np.ptp(known) > 0.0 else []
-        return RelevanceSearch(X, y, weights, m, self.classifies).search(candidates)
+        return RelevanceSearch(X, y, weights, min(64, n // 2), self.classifies).search(candidates)

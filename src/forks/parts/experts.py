@@ -180,13 +180,16 @@ def weigh(rule, experts, p, y, weight, error):
     counts = weight / levels[HEAVIEST]
     power = rule.rate * counts
     n = experts.weights.shape[1]
+    for e in range(n):
+        if experts.weights[NEXT, e] > 0.0 or experts.weights[SETTLED, e] > 0.0:
+            factor = max(likelihood_of(rule, experts, p, e, y), rule.doubt) ** power
+            for question in range(2):
+                experts.weights[question, e] *= factor
     for question in range(2):
         weights = experts.weights[question]
         total, counted = 0.0, 0
         for e in range(n):
             if weights[e] > 0.0:
-                likelihood = max(likelihood_of(rule, experts, p, e, y), rule.doubt)
-                weights[e] *= likelihood**power
                 total += weights[e]
                 counted += 1
         share = rule.share if question == NEXT else rule.settled_share
