@@ -2,10 +2,10 @@
 
 A fork has the experts that live, forget nothing, and have made their maps from a whole buffer: the
 champion and the challenger above all. Those of them that have not caught up do so at once, from
-the rows that are kept. The others depend on the order of rows, or are of no use, and leave. None
-is started or dismissed in a fork: a challenger that would come due while the forks learn starts
-with them, and of several the first does. Merged, each expert is the sum of what it has learned in
-all forks.
+the rows that are kept. The others depend on the order of rows, or have a weight below `WORTH`,
+which is not worth their time, and leave. None is started or dismissed in a fork: a challenger that
+would come due while the forks learn starts with them, and of several the first does. Merged, each
+expert is the sum of what it has learned in all forks.
 
 What was learned row by row is pooled: weights of experts, calibration, intervals, rates and mean
 errors are means over forks, weighed by the rows of each; base rates are those of all rows; the
@@ -31,7 +31,7 @@ from forks.learners.mixture import (
     OverTimeState,
     catch_up,
 )
-from forks.learners.starting import Starting
+from forks.learners.starting import WORTH, Starting
 from forks.parts import merging
 from forks.parts import watch as watching
 from forks.parts.experts import COUNTED, HEAVIEST, PAIR, SETTLED
@@ -62,8 +62,8 @@ class Apart(Starting):
             try:
                 if places.status[e] != LIVE:
                     raise CannotForkError("it has not caught up yet")
-                if e >= LONG and weights[:, e].max() < self._rule.useless:
-                    raise CannotForkError("it is of no use")
+                if e >= LONG and weights[:, e].max() < WORTH:
+                    raise CannotForkError("it is of little use")
                 self._put(view, e, self._learner(e).forked(self.memory_of(view, e), rows))
             except CannotForkError as error:
                 reasons.append(str(error))
