@@ -16,6 +16,7 @@ from forks.learners import FORKS, KOGD, NOGD, Machine, OverTime, Projectron, sta
 from forks.learners.mixture import CATCHING_UP, COUNT, EMPTY, LIVE
 from forks.losses import SquaredError, SquaredHinge
 from forks.parts.experts import NEXT, SETTLED
+from forks.streams import changing
 from oracle_streams import engine_for, made_up_weights, mistakes
 from over_time_against_oracle import machine_oracle, oracle_run
 
@@ -125,6 +126,21 @@ def test_choices_match_the_oracle(choices):
     scores = engine_for(learner, X.shape[1]).learn(X, Y)
     np.testing.assert_allclose(scores, truth, rtol=1e-6, atol=1e-6)
     assert len(oracle.events) >= 2
+
+
+def test_mistakes_that_rise_slowly_match_the_oracle():
+    """More and more labels are wrong: experts are started every 250 rounds, though in vain."""
+    rng, n = np.random.default_rng(3), 2600
+    X = rng.normal(size=(n, 3))
+    wrong = rng.random(n) < np.clip((np.arange(n) - 700) / 12_000, 0.0, 0.3)
+    Y = np.where((X[:, 0] + X[:, 1] > 0.0) ^ wrong, 1.0, -1.0)[:, None]
+    truth, oracle = oracle_run(CLASSES, X, Y)
+    engine = engine_for(CLASSES, X.shape[1])
+    np.testing.assert_allclose(engine.learn(X, Y), truth, rtol=1e-6, atol=1e-6)
+    view = view_of(engine)
+    np.testing.assert_allclose(view.rise.levels, [oracle.rise.low, oracle.rise.looked], rtol=1e-12)
+    assert view.counts[COUNT.period] == oracle.period == starting.FIRST
+    assert oracle.watch.rate > 1.25 * oracle.rise.low + 0.03
 
 
 def test_a_laplacian_challenger_matches_the_oracle(monkeypatch):
@@ -520,6 +536,15 @@ def test_an_abrupt_change_is_recovered_from(learner):
     relevance = learner.feature_relevance(engine.memory)
     assert relevance.sum() == pytest.approx(1.0)
     assert min(relevance[[0, 2]]) > 5.0 * max(relevance[[1, 3]])
+
+
+def test_a_change_that_takes_long_is_followed():
+    X, y = changing("gradual-mix", 30_000, 1)  # the second concept has most rows from 15,000 on
+    model = OnlineKernelClassifier()
+    wrong = model.labels_of(model.prequential(X, y)) != y
+    assert wrong[18_000:20_000].mean() < 0.2
+    starts = [event["round"] for event in model.events_ if event["event"] == "start"]
+    assert sum(15_000 < start < 20_000 for start in starts) > 4
 
 
 def test_a_stream_that_does_not_change_is_left_alone():

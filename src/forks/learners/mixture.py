@@ -45,6 +45,7 @@ from forks.parts.horizon import (
 from forks.parts.persistence import Persistence, PersistenceRule
 from forks.parts.picks import Picks, next_row, note_doubt
 from forks.parts.recall import Recall, RecallRule, follow_weights, is_asleep, is_kept, learned
+from forks.parts.rise import Rise
 from forks.parts.stack import NoStack, Stack, StackRule, StackWork, learn_stack, stacked
 from forks.parts.watch import PageRule
 
@@ -98,6 +99,7 @@ class OverTimeState(NamedTuple):
     counts: Annotated[Counter, len(OverTimeCount._fields)]
     places: Places
     recall: Recall
+    rise: Rise
     experts: Annotated[Experts, "experts = experts + 3"]
     horizon: Annotated[Horizon, "experts = experts + 3"]
     calibration: Annotated[Calibration, "scorers = 1"]  # of the mixture for the next row

@@ -28,9 +28,9 @@ for the older of the long ones.
 
 **New starts cost time, and are rarer where they are in vain.** The first ones are due after
 300, 750 and 1,250 rounds. If nothing that was started of late has earned a weight above `WORTH`,
-the time to the next is doubled, up to `LONGEST` rounds; otherwise it is halved, down to 250; an
-alarm sets it to 250. `starting` has these rules, `mixture` the compiled round, and `apart` what
-becomes of it in forks.
+the time to the next is doubled, up to `LONGEST` rounds; otherwise, and where mistakes have risen
+slowly (`parts.rise`), it is halved, down to 250; an alarm sets it to 250. `starting` has these
+rules, `mixture` the compiled round, and `apart` what becomes of it in forks.
 
 **Two questions.** `step` answers what comes next in the stream, and may lean on the last labels;
 `score` answers what of rows whose labels will not come, by the experts that do not forget. Whether
@@ -86,6 +86,7 @@ from forks.parts.horizon import LASTING, HorizonRule, begin_horizon, horizon_lim
 from forks.parts.persistence import PersistenceRule
 from forks.parts.picks import picks_limits
 from forks.parts.recall import recall_limits
+from forks.parts.rise import begin_rise, rise_limits
 from forks.parts.stack import NoStack, begin_stack, stack_limits
 
 _MOST_NUMBERS = 400_000  # in the rows kept: fewer rows where they are wide
@@ -226,6 +227,7 @@ class OverTime(Apart):
             self._begin_line(view, e)
         begin_line(self._rule.experts.calibration, view.calibration, 0, 1.0)
         begin_quantiles(self._rule.conformal, view.conformal)
+        begin_rise(view.rise)
         begin_stack(STACK, view.stack)
         begin_horizon(self._rule.horizon, view.horizon, self._slope)
 
@@ -294,6 +296,7 @@ class OverTime(Apart):
             Limit("mends of experts", places.mends, 0, MANY),
             Limit("marks of experts", places.tracks, 0, 1),
             *recall_limits(view.recall),
+            *rise_limits(view.rise),
             *picks_limits(view.picks, self.experts, rounds),
             Limit("places of floats", places.floats - floats, 0, 0),
             Limit("places of integers", places.ints - ints, 0, 0),

@@ -40,6 +40,7 @@ from forks.parts.landmarks import FAR, GIVEN, LAPLACIAN, WIDTH
 from forks.parts.picks import OWNER, leave_picks, pick
 from forks.parts.recall import RecallRule, choose, forget_expert, is_kept
 from forks.parts.relevance import RelevanceRule
+from forks.parts.rise import RiseRule, has_risen
 from forks.parts.stack import StackRule, begin_expert
 from forks.parts.watch import PageRule
 
@@ -87,6 +88,7 @@ PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()
 STACK = StackRule()
 RECALL = RecallRule()
+RISE = RiseRule()
 
 
 class Starting(Learner):
@@ -217,13 +219,17 @@ class Starting(Learner):
         return int(old if weights[young] > CLEARLY * weights[old] else young)
 
     def _adapt_period(self, view: OverTimeState, rounds: int) -> None:
-        """Start more often if what was started of late has earned a weight, else more rarely."""
+        """Start more often if what was started of late has earned a weight, else more rarely.
+
+        Where mistakes have risen it is not in vain, whatever became of the last ones.
+        """
         counts, places = view.counts, view.places
         period = int(counts[COUNT.period])
         recent = (places.status == LIVE) & (places.born > rounds - 4 * period)
         recent[:LONG] = False
         earned = view.experts.weights[NEXT, : self.experts][recent].max(initial=0.0)
-        if earned > WORTH:
+        risen = has_risen(RISE, view.rise, float(view.watch.levels[watching.RATE]), rounds)
+        if earned > WORTH or risen:
             counts[COUNT.period] = max(FIRST, period // 2)
         elif counts[COUNT.starts] > 0:
             counts[COUNT.period] = min(LONGEST, 2 * period)

@@ -53,6 +53,7 @@ from forks.oracles.projectron import linear_projectron, projectron
 from forks.oracles.pros_n_kons import pros_n_kons
 from forks.oracles.rbp import rbp
 from forks.oracles.relevance import RelevanceSearch
+from forks.oracles.rise import SlowRise
 from forks.oracles.scaling import PlainScale
 from forks.oracles.skegd import skegd
 from forks.oracles.sketched_kons import kons, sketched_kons
@@ -95,6 +96,7 @@ __all__ = [
     "RelevanceSearch",
     "ResidualQuantiles",
     "SlopeGate",
+    "SlowRise",
     "SparseKernelOracle",
     "SquaredError",
     "SquaredHinge",

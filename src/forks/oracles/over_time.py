@@ -26,6 +26,7 @@ from forks.oracles.persistence import SURE, LastLabels
 from forks.oracles.picks import RowsInTurn, doubt
 from forks.oracles.recall import RecallOracle
 from forks.oracles.relevance import RelevanceSearch
+from forks.oracles.rise import SlowRise
 from forks.oracles.stack import StackOracle
 from forks.oracles.watch import PageWatch
 
@@ -97,6 +98,7 @@ class OverTimeOracle:
         self.born = [0] * experts  # of what is there, or was there last
         self.doubts: list[float] = []  # of each row, how unsure the answer was
         self.recall = RecallOracle(experts)
+        self.rise = SlowRise()
         self.weights = [np.zeros(experts + 3), np.zeros(experts + 3)]
         self.weights[NEXT][[0, -2]] = 1.0, 0.01 if repeat else 0.0
         self.weights[SETTLED][[0, -1]] = 1.0
@@ -363,13 +365,14 @@ class OverTimeOracle:
         return old if weights[young] > 10.0 * weights[old] else young
 
     def adapt_period(self, rounds: int) -> None:
-        """Start more often if a recent expert is worth something, else more rarely."""
+        """Start more often if a recent expert is worth something or mistakes rise, else less."""
         recent = [
             self.weights[NEXT][e]
             for e, expert in enumerate(self.places)
             if e >= 2 and expert and expert.live and expert.born > rounds - 4 * self.period
         ]
-        if recent and max(recent) > 0.05:
+        risen = self.rise.look(self.watch.rate, rounds)
+        if risen or (recent and max(recent) > 0.05):
             self.period = max(250, self.period // 2)
         elif self.events:  # something was started, and is gone or has no say
             self.period = min(8000, 2 * self.period)
