@@ -60,7 +60,8 @@ def rates_of(records: Sequence[Record], names: Iterable[str]) -> list[Block]:
     speed = ["µs a round"]
     for stream in streams:
         times = [1e6 * r["seconds"] / r["n_rows"] for r in runs.get((DEFAULT, stream), [])]
-        speed.append(f"{np.median(times):.2g}" if times else "")
+        median = float(np.median(times)) if times else np.nan
+        speed.append(f"{median:.{0 if median >= 10.0 else 1}f}" if times else "")
     counts = sorted({len(own) for own in runs.values()})
     permutations = "Permutations of each stream: " + ", ".join(map(str, counts)) + "."
     return [permutations, Table(["", *streams], [*lines, speed])]
