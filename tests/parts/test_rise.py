@@ -47,6 +47,6 @@ def test_chance_is_no_rise(rate):
 def test_a_rate_that_stays_high_is_the_usual_one_in_the_end():
     rise = begun()
     has_risen(RiseRule(), rise, 0.05, 1000)
-    answers = [has_risen(RiseRule(), rise, 0.3, 1000 * t) for t in range(2, 60)]
+    answers = [has_risen(RiseRule(), rise, 0.3, 1000 * t) for t in range(2, 120)]
     assert answers[0]
     assert not answers[-1]

@@ -82,7 +82,7 @@ SEARCH_ROUNDS, SEARCH_LANDMARKS = 2, 64
 MARGIN = 3.0  # log-odds that a margin of 1 stands for at first
 CLEARLY = 10.0  # odds by which a challenger must lead to take the champion's place
 GRACE = 500  # rounds that a new expert has to prove itself
-FIRST, LONGEST, WORTH = 250, 8000, 0.05
+FIRST, LONGEST, WORTH = 250, 4000, 0.05
 EARLIEST = 300  # rounds before an extra start, between two fits of the champion
 PAGE = PageRule(gain=2.0, alarm=10.0, most=0.9, highest=0.99)
 RELEVANCE = RelevanceRule()

@@ -375,7 +375,7 @@ class OverTimeOracle:
         if risen or (recent and max(recent) > 0.05):
             self.period = max(250, self.period // 2)
         elif self.events:  # something was started, and is gone or has no say
-            self.period = min(8000, 2 * self.period)
+            self.period = min(4000, 2 * self.period)
 
     def place(self) -> int:
         """The first empty place, or that of the lightest expert, those of 500 rounds last.

@@ -23,7 +23,7 @@ class RiseRule(NamedTuple):
 
     factor: float = 1.25
     chance: float = 0.03
-    memory: float = 10_000.0  # rounds
+    memory: float = 20_000.0  # rounds
 
 
 class Rise(NamedTuple):
