@@ -44,6 +44,16 @@ def test_chance_is_no_rise(rate):
     assert not any(has_risen(RiseRule(), rise, p, 1000 * t) for t, p in enumerate(looks, 1))
 
 
+@pytest.mark.parametrize("rate", [-5.0, 0.3, 5.0, 1e300])
+@pytest.mark.parametrize("levels", [(0.0, 0.0), (1.0, 2.0**53)])
+def test_what_a_file_may_claim_stays_within_limits(levels, rate):
+    rise = begun()
+    rise.levels[:] = levels
+    for rounds in (1, 10**6):
+        has_risen(RiseRule(), rise, rate, rounds)
+        assert all(limit.low <= limit.values <= limit.high for limit in rise_limits(rise))
+
+
 def test_a_rate_that_stays_high_is_the_usual_one_in_the_end():
     rise = begun()
     has_risen(RiseRule(), rise, 0.05, 1000)

@@ -46,8 +46,13 @@ def begin_rise(rise: Rise) -> None:
 
 
 def has_risen(rule: RiseRule, rise: Rise, rate: float, rounds: int) -> bool:
-    """Look at the rate of mistakes after so many rounds; return whether it has risen."""
+    """Look at the rate of mistakes after so many rounds; return whether it has risen.
+
+    Whatever a file of a model has claimed, what is stored stays within its limits.
+    """
     low, looked = rise.levels.tolist()
-    low = min(rate, low - math.expm1((looked - rounds) / rule.memory) * (rate - low))
+    rate = min(1.0, max(0.0, rate))
+    forgotten = -math.expm1(min(0.0, looked - rounds) / rule.memory)
+    low = min(rate, low + forgotten * (rate - low))
     rise.levels[:] = low, rounds
     return rate > rule.factor * low + rule.chance
