@@ -31,7 +31,7 @@ from forks.learners.mixture import (
     OverTimeState,
     catch_up,
 )
-from forks.learners.starting import WORTH, Starting
+from forks.learners.starting import NEXT_CHALLENGE, WORTH, Starting
 from forks.parts import merging
 from forks.parts import watch as watching
 from forks.parts.experts import COUNTED, HEAVIEST, PAIR, SETTLED
@@ -134,9 +134,9 @@ class Apart(Starting):
         view.places.born[:] -= MANY - int(old.counts[COUNT.rounds])
         challenge = int(old.counts[COUNT.challenge])
         if counts[COUNT.challenges] > old.counts[COUNT.challenges]:
-            challenge = 3 * max(challenge, int(old.counts[COUNT.rounds]))
+            challenge = NEXT_CHALLENGE * max(challenge, int(old.counts[COUNT.rounds]))
             while challenge <= rounds:  # those that would have come and gone
-                challenge *= 3
+                challenge *= NEXT_CHALLENGE
                 counts[COUNT.challenges] += 1
             if np.all(view.places.status[:LONG] == LIVE):
                 weights = view.experts.weights

@@ -78,6 +78,7 @@ CHOICES = (  # width, prior and shape of challengers
     (0.5, 1.0, GIVEN),
     (1.6, 0.25, LAPLACIAN),
 )
+NEXT_CHALLENGE = 3  # in units of the rounds of the one before
 SEARCH_ROUNDS, SEARCH_LANDMARKS = 2, 64
 MARGIN = 3.0  # log-odds that a margin of 1 stands for at first
 CLEARLY = 10.0  # odds by which a challenger must lead to take the champion's place
@@ -178,7 +179,7 @@ class Starting(Learner):
             counts[COUNT.due] = rounds + FIRST
         elif rounds >= counts[COUNT.challenge]:
             self._challenge(view)
-            counts[COUNT.challenge] = 3 * rounds
+            counts[COUNT.challenge] = NEXT_CHALLENGE * rounds
         else:
             is_extra = counts[COUNT.starts] == 0 and rounds < 3 * FIRST
             if rounds > 3 * FIRST:
