@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python, rtsys
 from scipy.sparse import csr_array
 
 from compiled import njit
@@ -250,6 +251,29 @@ def cauchy(bandwidth):
         return 1.0 / (1.0 + squares / bandwidth**2)
 
     return kernel
+
+
+class Reciprocal(NamedTuple):
+    width: float = 1.0
+
+
+@kernel_row.register(Reciprocal)
+def _reciprocal_row(kernel, x, points, n, out):
+    squared_distances(x, points, n, out)
+    distances = np.sqrt(out[:n])
+    out[:n] = 1.0 / (1.0 + distances / kernel.width)
+
+
+def test_a_kernel_of_ones_own_may_make_arrays():
+    X = np.random.default_rng(7).normal(size=(9, 3))
+    distances = np.linalg.norm(X[:, None] - X[None], axis=2)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    for _ in range(20):
+        np.testing.assert_allclose(dense_values(Reciprocal(), X, X), 1.0 / (1.0 + distances))
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0  # none is left behind
 
 
 def test_a_kernel_of_ones_own_learns():

@@ -6,6 +6,8 @@ Four ways to compile a function, and no others in the package:
 - ``apart``: the same, called and not inlined: for much code that is called from several places.
 - ``either``: the same as ``njit``, and Python calls the function as it is written.
 - ``entry``: called from Python; its machine code is kept on disk.
+
+Those of this package allocate no arrays, and return none to Python (`forks.engine.inlined`).
 """
 
 import gc
@@ -19,7 +21,7 @@ from typing import Any, TypeVar
 import numba
 import numba.extending
 
-from forks.engine.inlined import INNER
+from forks.engine.inlined import ENTRY, INNER, OUTSIDE
 
 _LARGEST_FLOAT = sys.float_info.max
 _PACKAGE = Path(__file__).parents[1]
@@ -90,12 +92,14 @@ class entry:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.stored = self.fresh = numba.njit(**OPTIONS)(function)
+        ours = function.__module__.split(".")[0] == _PACKAGE.name
+        options = {**OPTIONS, **(ENTRY if ours else OUTSIDE)}
+        self.stored = self.fresh = numba.njit(**options)(function)
         if not JIT:
             return
         _hold_collector(self.fresh)
         try:
-            stored = numba.njit(cache=True, **OPTIONS)(function)
+            stored = numba.njit(cache=True, **options)(function)
             _hold_collector(stored)
             index = stored._cache._cache_file
         except (RuntimeError, AttributeError):  # no folder to write to, or another numba

@@ -289,7 +289,7 @@ def _written_out(cls: type, views: Iterator[str], namespace: dict[str, Any]) -> 
 
 def _function(head: str, lines: list[str], namespace: dict[str, Any]) -> Callable[..., Any]:
     source = "".join([f"def {head}:\n", *(f"    {line}\n" for line in lines)])
-    namespace["view"] = view
+    namespace |= {"view": view, "__name__": __name__}
     exec(compile(source, f"<{head}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[head.partition("(")[0]]
     return function

@@ -20,10 +20,13 @@ the loop has stopped for an event. So it is right whenever Python code looks at 
 has interrupted the code that called the loop.
 """
 
+from functools import partial
+
 import numpy as np
 
 from forks.engine.compile import entry
-from forks.engine.rows import borrowed, take
+from forks.engine.inlined import INNER
+from forks.engine.rows import take
 from forks.engine.types import Counter
 from forks.engine.verbs import jit_dispatch
 
@@ -35,28 +38,30 @@ RESUME = -1
 ROUNDS, PENDING, MENDED, SEEN = range(4)
 MANY = 2**53  # more than any counter will reach
 
+_of_loops = partial(jit_dispatch, options=INNER)  # a loop calls each of them once
+
 
 def new_clock(rounds: int = 0, mended: int = 0, mends: int = 0) -> Counter:
     """Return a clock that so many rows have been played on."""
     return np.array([rounds, 0, mended, mends], dtype=np.int64)
 
 
-@jit_dispatch
+@_of_loops
 def attach(rule, floats, ints):
     """Return the state as views of flat memory (see `forks.engine.memory.compiled_viewer`)."""
 
 
-@jit_dispatch
+@_of_loops
 def workspace(rule, state, scratch):
     """Return the scratch arrays for one call, views of one array: a round allocates nothing."""
 
 
-@jit_dispatch
+@_of_loops
 def score(rule, state, work, x, out):
     """Write the score of row x into out, one number per output, changing nothing else."""
 
 
-@jit_dispatch
+@_of_loops
 def step(rule, state, work, x, y, weight, out):
     """Play one round: write the score of x into out, then learn from y."""
 
@@ -68,8 +73,7 @@ def run(rule, floats, ints, scratch, clock, X, y, weights, scores, start):
     Returns the number of rows, or ~t if row t has raised an event.
     """
     state = attach(rule, floats, ints)
-    work = workspace(rule, state, borrowed(scratch))
-    X, y, weights, scores = borrowed(X), borrowed(y), borrowed(weights), borrowed(scores)
+    work = workspace(rule, state, scratch)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[MENDS] != clock[SEEN]:
@@ -87,9 +91,7 @@ def run(rule, floats, ints, scratch, clock, X, y, weights, scores, start):
 def run_ahead(rule, floats, ints, scratch, clock, X, y, weights, scores, start, ahead, later):
     """Play the rounds as `run` does; after each, write the score of its row of `ahead`."""
     state = attach(rule, floats, ints)
-    work = workspace(rule, state, borrowed(scratch))
-    X, y, weights, scores = borrowed(X), borrowed(y), borrowed(weights), borrowed(scores)
-    ahead, later = borrowed(ahead), borrowed(later)
+    work = workspace(rule, state, scratch)
     for t in range(start, y.shape[0]):
         step(rule, state, work, take(X, t), y[t], weights[t], scores[t])
         if state.counts[MENDS] != clock[SEEN]:
@@ -108,7 +110,6 @@ def run_ahead(rule, floats, ints, scratch, clock, X, y, weights, scores, start, 
 def score_rows(rule, floats, ints, scratch, X, scores):
     """Score every row, learning nothing."""
     state = attach(rule, floats, ints)
-    work = workspace(rule, state, borrowed(scratch))
-    X, scores = borrowed(X), borrowed(scores)
+    work = workspace(rule, state, scratch)
     for t in range(scores.shape[0]):
         score(rule, state, work, take(X, t), scores[t])

@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forks.engine.compile import JIT
-from forks.engine.memory import view
 from forks.engine.types import Vector
 from forks.engine.verbs import by_form, is_sparse
 
@@ -23,22 +21,6 @@ class SparseRow(NamedTuple):
 
     values: Vector
     features: Any
-
-
-def _borrowed_dense(X):
-    return view(X, 0, X.shape)
-
-
-def _borrowed_sparse(X):
-    return SparseRows(
-        view(X.values, 0, X.values.shape),
-        view(X.features, 0, X.features.shape),
-        view(X.starts, 0, X.starts.shape),
-    )
-
-
-def _itself(X):
-    return X
 
 
 def _take_dense(X, t):
@@ -74,12 +56,10 @@ def _value_sparse(x, e):
     return x.values[e]
 
 
-borrowed = by_form(_borrowed_dense, _borrowed_sparse) if JIT else _itself
 take = by_form(_take_dense, _take_sparse)
 entries = by_form(_entries_dense, _entries_sparse)
 feature = by_form(_feature_dense, _feature_sparse)
 value = by_form(_value_dense, _value_sparse)
-borrowed.__doc__ = "borrowed(X): the same array without reference counts, for a loop's inside."
 take.__doc__ = "take(X, t): row t of a chunk."
 entries.__doc__ = "entries(x): how many entries a row has; a dense one has all, zeros included."
 feature.__doc__ = "feature(x, e): the feature of entry e of a row."

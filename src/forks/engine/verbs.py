@@ -15,13 +15,14 @@ from forks.engine.compile import OPTIONS, Function
 from forks.engine.inlined import BODY
 
 
-def jit_dispatch(declaration: Callable[..., Any]) -> Any:
+def jit_dispatch(declaration: Callable[..., Any], options: dict[str, Any] = BODY) -> Any:
     """Make a verb whose body is chosen by the type of its first argument, at compile time.
 
     `verb.register(Type)` decorates the body for one NamedTuple class, `verb.register(object)` that
     for all classes that have none of their own. numba tells NamedTuple
     classes apart by their name and fields only, so two classes of one name would silently share
-    compiled code: the second registration of a name is refused.
+    compiled code: the second registration of a name is refused. `options` say how bodies are
+    compiled (`forks.engine.inlined`).
     """
     name = declaration.__name__
     bodies: dict[str, tuple[type, Callable[..., Any]]] = {}
@@ -36,7 +37,7 @@ def jit_dispatch(declaration: Callable[..., Any]) -> Any:
             raise TypeError(f"{name}() knows no {type(head).__name__!r}")
         return body(head, *rest)
 
-    @overload(verb, strict=False, jit_options=OPTIONS | BODY)  # called from compiled code
+    @overload(verb, strict=False, jit_options=OPTIONS | options)  # called from compiled code
     def _choose(head, *rest):
         # The body itself, not a function that calls it: each layer would be optimised again.
         return body_of(getattr(head, "instance_class", type(None)))

@@ -169,7 +169,8 @@ def _shaped(out: Matrix) -> np.ndarray:
 def _play_apart(rule, strengths, start, shared, records, slots, phi, given, Y, known, scratch, out):
     for t in range(Y.shape[0]):
         view = view_record(rule, records[slots[t]])
-        shared[:] = start
+        for i in range(start.shape[0]):
+            shared[i] = start[i]
         write_answer(rule, strengths, shared, view, phi[t], given[t], scratch, True, out[t])
         if known[t]:
             learn(rule, shared, view, phi[t], given[t], Y[t], 1.0, scratch)
