@@ -24,8 +24,8 @@ def test_every_learner_has_an_oracle_of_its_name():
         {file.stem for file in (ROOT / "src/forks" / room).glob("[!_]*.py")}
         for room in ("learners", "oracles")
     )
-    # an option of `projectron`, three parts of `over_time`, and one each of `machine` and `wide`
-    parts = {"apart", "machine_round", "mixture", "starting", "wide_round"}
+    # an option of `projectron`, four parts of `over_time`, and one each of `machine` and `wide`
+    parts = {"apart", "earlier", "machine_round", "mixture", "starting", "wide_round"}
     assert learners - oracles == {"catalogue", "projectron_pp", *parts}
 
 

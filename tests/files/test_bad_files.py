@@ -101,11 +101,13 @@ def test_no_file_and_a_folder(tmp_path):
         forks.load(tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 2, 4])
+@pytest.mark.parametrize("version", [1, 2, 5])
 def test_a_file_of_another_version_says_so(version):
     header, arrays = unpack("here", as_bytes(small_model()))
     text = json.dumps({**header, "version": version, "library": "9.1"})
-    with pytest.raises(ModelFileError, match=rf"version {version} .* forks 9\.1.* reads version 3"):
+    with pytest.raises(
+        ModelFileError, match=rf"version {version} .* forks 9\.1.* reads versions 3 to 4"
+    ):
         from_bytes("here", save_tensors(arrays, {"forks": text}))
 
 

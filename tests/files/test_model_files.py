@@ -202,7 +202,7 @@ def test_the_header_tells_what_the_file_is(tmp_path):
     with safetensors.safe_open(tmp_path / "model.forks", framework="np") as file:
         header = json.loads(file.metadata()["forks"])
         assert sorted(file.keys()) == ["engine.0.floats", "engine.0.ints", "means"]
-    assert (header["format"], header["version"]) == ("forks-model", 3)
+    assert (header["format"], header["version"]) == ("forks-model", 4)
     assert header["library"] == forks.__version__
     assert header["estimator"] == "OnlineKernelClassifier"
     assert header["parameters"]["learner"] == "adaptive"

@@ -4,8 +4,10 @@ A file that loads is played on: whatever its arrays hold, scores are finite and 
 """
 
 import json
+import lzma
 import warnings
 from functools import cache
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -60,9 +62,14 @@ def _models():
     yield "often", OnlineKernelClassifier(often, random_state=0).fit(X, Y)
 
 
+OLDER = Path(__file__).parents[1] / "files" / "older"
+
+
 @cache
 def _seeds():
-    return [(name.replace(" ", "-") + ".forks", as_bytes(model)) for name, model in _models()]
+    ours = [(name.replace(" ", "-") + ".forks", as_bytes(model)) for name, model in _models()]
+    files = sorted(OLDER.glob("1[69]*.xz"))  # of versions whose learners kept other arrays
+    return ours + [(path.stem, lzma.decompress(path.read_bytes())) for path in files]
 
 
 @cache

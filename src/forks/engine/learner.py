@@ -33,7 +33,7 @@ from typing import (
 
 import numpy as np
 
-from forks.engine.axes import arrays_of, shapes_of
+from forks.engine.axes import arrays_of, lengths_of, shapes_of
 from forks.engine.checks import is_doubled
 from forks.engine.memory import (
     Memory,
@@ -45,8 +45,10 @@ from forks.engine.memory import (
     repeat_last,
     resized,
     scratch_for,
+    size_of,
     viewer,
 )
+from forks.engine.older import Lines, describe, stored_arrays, take_over
 from forks.engine.outputs import count_outputs, fill_outputs
 from forks.engine.protocol import EVENT, MANY, MENDS, attach, workspace
 from forks.engine.types import Matrix, Vector
@@ -283,6 +285,36 @@ class Learner(ABC):
                 raise ValueError(f"the memory claims a {name} of {length}, which it cannot have")
             grown[name] = length
         return self.memory_class, self.shapes(n_features, n_outputs, **grown)
+
+    def described(self) -> dict[str, Lines]:
+        """Return what a file says about the arrays of a memory, and of others in it, by learner."""
+        return {type(self).__name__: describe(self.memory_class)}
+
+    def brought_up(
+        self, memory: Memory, candidates: Mapping[str, list[Lines]], sizes: tuple[int, int]
+    ) -> Memory:
+        """Return the memory from a file of another version as this one would have it.
+
+        `candidates` are what its arrays may be, by learner, and `sizes` the numbers of features and
+        of outputs. What has come since begins as in a learner that has seen nothing. What fits no
+        candidate, or is much too small, is returned as it is; nothing else is checked.
+        """
+        stored = stored_arrays(memory, candidates[type(self).__name__])
+        arrays = arrays_of(self.memory_class)
+        if stored is None or stored.keys() == {array.name for array in arrays}:
+            return memory
+        shapes = (getattr(stored.get(array.name), "shape", ()) for array in arrays)
+        grown = lengths_of(self.memory_class, shapes)
+        given = self.shapes(*sizes, **{name: grown[name] for name in self.growing()})
+        if any(
+            size > 2 * array.size
+            for size, array in zip(size_of(self.memory_class, given), memory, strict=True)
+        ):
+            return memory
+        begun = allocate(self.memory_class, given)
+        self.begin(self.view(begun), np.random.default_rng(0))
+        take_over(begun, self.memory_class, stored)
+        return begun
 
     def limits(self, view: Any) -> list[Limit]:
         """Return the bounds of all integers that compiled code relies on, and of some floats."""

@@ -10,7 +10,7 @@ order of the state's fields; the integer fields follow the table.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -64,12 +64,23 @@ def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[l
     arrays = arrays_of(state_class)
     if {array.name for array in arrays} != set(shapes):
         raise TypeError(f"shapes of {state_class.__name__} do not name its arrays")
+    for array in arrays:
+        if len(shapes[array.name]) != array.ndim:
+            raise TypeError(
+                f"{state_class.__name__}.{array.name} has {array.ndim} dimensions, "
+                f"got {shapes[array.name]}"
+            )
+    return layout_of(arrays, shapes)
+
+
+def layout_of(
+    arrays: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[list[int], int, int]:
+    """Return the same for arrays that have a name, a kind and a number of dimensions."""
     table: list[int] = []
     n_floats, n_ints = 0, 4 * len(arrays)
     for name, kind, ndim, *_ in arrays:
         shape = [int(length) for length in shapes[name]]
-        if len(shape) != ndim:
-            raise TypeError(f"{state_class.__name__}.{name} has {ndim} dimensions, got {shape}")
         table += [n_floats if kind is float else n_ints, *shape, *[0] * (3 - ndim)]
         if kind is float:
             n_floats += -(-math.prod(shape) // _ALIGN) * _ALIGN

@@ -29,6 +29,7 @@ from forks.estimators.regressor import FORKSRegressor, OnlineKernelRegressor
 from forks.features.scaling import Scale
 from forks.files import decode, encode, loading, pack, unpack, write_atomically
 from forks.kernels import METRICS
+from forks.learners.earlier import of_version_3
 
 _ESTIMATORS: dict[str, type[OnlineEstimator]] = {
     kind.__name__: kind
@@ -255,6 +256,7 @@ def write_engine(engine: Engine | EngineGroup, arrays: Arrays) -> dict[str, Any]
         "rounds": rounds,
         "last_mends": [each.last_mend and min(each.last_mend, rounds) for each in engines],
         "n_outputs": engine.n_outputs,
+        "arrays": engine.learner.described(),
     }
 
 
@@ -282,10 +284,12 @@ def _counters(view: Any) -> Iterator[np.ndarray]:
 
 def read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
     """Return the engine that JSON and arrays stand for; `model` is what has it."""
-    _keys("the engine", given, {"learner", "rounds", "last_mends", "n_outputs"})
+    given = {"arrays": None, **given} if isinstance(given, dict) else given
+    _keys("the engine", given, {"learner", "rounds", "last_mends", "n_outputs", "arrays"})
     learner = decode(given["learner"])
     if not isinstance(learner, Learner) or model._task not in learner.tasks:
         raise ValueError(f"a {type(model).__name__} has no learner {given['learner']!r}")
+    described = _described(learner, given["arrays"])
     n_outputs = _whole("n_outputs", given["n_outputs"], 1)
     if model._task == "classification" and n_outputs != model._labels.n_outputs:
         raise ValueError(f"there are {n_outputs} outputs for {len(model.classes_)} classes")
@@ -301,10 +305,25 @@ def read_engine(given: Any, model: Any, arrays: Arrays) -> Engine | EngineGroup:
         if mend is not None and (type(mend) is not int or not 1 <= mend <= rounds):
             raise ValueError(f"last_mends is {mends!r}")
         memory = Memory(*(arrays.pop(f"engine.{number}.{part}") for part in Memory._fields))
-        learner.check_memory(memory, model.n_features_in_, outputs)
         sizes = model.n_features_in_, outputs
-        engines.append(Engine.restored(learner, *sizes, memory, rounds, mend))
+        ours = learner.brought_up(memory, described, sizes)
+        learner.check_memory(ours, *sizes)
+        if ours is memory and given["arrays"] not in (None, learner.described()):
+            raise ValueError("the memory has other arrays than the file says")
+        engines.append(Engine.restored(learner, *sizes, ours, rounds, mend))
     return engines[0] if together else EngineGroup.restored(engines)
+
+
+def _described(learner: Learner, given: Any) -> dict[str, list[list[str]]]:
+    """Return what a file says of arrays, or what it may mean if it does not, by learner."""
+    known = learner.described()
+    if given is None:
+        return of_version_3(known)
+    _keys("the arrays of the engine", given, set(known))
+    for lines in given.values():
+        if not isinstance(lines, list) or not all(type(line) is str for line in lines):
+            raise ValueError("the arrays of the engine are no text")
+    return {name: [lines] for name, lines in given.items()}
 
 
 def write_first(first: FirstRows | None, arrays: Arrays) -> dict[str, Any] | None:

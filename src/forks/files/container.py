@@ -16,7 +16,8 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-FORMAT, VERSION = "forks-model", 3
+FORMAT, VERSION = "forks-model", 4
+OLDEST = 3  # version that is read
 ENTRY = "forks"
 KINDS = {"F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 DAMAGED = "its digest does not fit its content: the file is damaged"
@@ -41,7 +42,7 @@ def loading(name: str) -> Iterator[None]:
     """Context in which whatever is wrong with the content of a file is a `ModelFileError`."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
         if str(error).startswith(f"{name} cannot be loaded"):
             raise
         reason = f"no {error}" if isinstance(error, KeyError) else str(error)
@@ -101,12 +102,12 @@ def check_version(name: str, header: dict[str, Any], is_ours: bool) -> None:
     version = header.get("version")
     if not is_ours or type(version) is not int or version < 1:
         raise cannot_load(name, "it is not a forks model")
-    if version != VERSION:
-        older = ", whose learners keep other numbers" if version < VERSION else ""
+    if not OLDEST <= version <= VERSION:
+        older = ", whose learners keep other numbers" if version < OLDEST else ""
         raise cannot_load(
             name,
             f"it has version {version} of the format, written by forks {header.get('library')}"
-            f"{older}; this forks reads version {VERSION}",
+            f"{older}; this forks reads versions {OLDEST} to {VERSION}",
         )
 
 

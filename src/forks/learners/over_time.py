@@ -58,9 +58,9 @@ from forks.engine import (
     Vector,
 )
 from forks.engine.checks import whole
-from forks.engine.memory import repeat_last, size_of
+from forks.engine.memory import repeat_last
 from forks.engine.outputs import count_outputs, fill_outputs
-from forks.learners.apart import Apart
+from forks.learners.earlier import Earlier
 from forks.learners.machine import SMALLEST_BUFFER, Machine
 from forks.learners.mixture import (
     COUNT,
@@ -94,7 +94,7 @@ SMALL, LARGE = Machine(buffer=192), Machine(buffer=400)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverTime(Apart):
+class OverTime(Earlier):
     """Experts over time.
 
     Parameters
@@ -312,11 +312,10 @@ class OverTime(Apart):
 
     def check_memory(self, memory: Memory, n_features: int, n_outputs: int) -> None:
         """Check that memory from outside can be this learner's, and that of all experts theirs."""
-        learners = list(map(self._learner, range(self.experts)))
-        sizes = [size_of(e.memory_class, e.shapes(n_features, n_outputs)) for e in learners]
-        for array, needed in zip(memory, map(sum, zip(*sizes, strict=True)), strict=True):
-            if array.size < needed:  # before as much is reserved to compare with
-                raise ValueError(f"the memory has {array.size} numbers, and its experts {needed}")
+        needed = self._needed((n_features, n_outputs))
+        for array, least in zip(memory, needed, strict=True):
+            if array.size < least:  # before as much is reserved to compare with
+                raise ValueError(f"the memory has {array.size} numbers, and its experts {least}")
         super().check_memory(memory, n_features, n_outputs)
         view = self.view(memory)
         for e in range(self.experts):
