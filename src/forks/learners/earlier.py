@@ -89,7 +89,8 @@ class Earlier(Apart):
                 stored["memories.ints"][slice(*ints[e : e + 2])],
             )
             self._put(view, e, self._learner(e).brought_up(expert, candidates, sizes))
-        self._begin_missing(view, missing, stored)
+        with np.errstate(all="ignore"):  # whatever overflows is found when the memory is checked
+            self._begin_missing(view, missing, stored)
         return begun
 
     def _needed(self, sizes: tuple[int, int]) -> tuple[int, ...]:
