@@ -73,10 +73,10 @@ def test_what_cannot_be_merged_is_told_by_file_and_writes_nothing(folder):
 def test_forks_of_another_version_are_told_by_file_and_write_nothing(folder):
     output, other = folder / "all.forks", folder / "fork-1.forks"
     call("fork", folder / "start.forks", "-n", 2, "--folder", folder)
-    newer, times = re.subn(rb'(version\\*": ?)3', rb"\g<1>4", other.read_bytes(), count=1)
+    newer, times = re.subn(rb'(version\\*": ?)4', rb"\g<1>9", other.read_bytes(), count=1)
     assert times == 1
     other.write_bytes(newer)
     told = call("merge", folder / "fork-0.forks", other, "-o", output, fails=True)
-    assert re.search(r"fork-1\.forks.*version 4 of the format", told.replace("\n", " "))
+    assert re.search(r"fork-1\.forks.*version 9 of the format", told.replace("\n", " "))
     assert not output.exists()
     assert other.read_bytes() == newer

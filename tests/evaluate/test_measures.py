@@ -48,7 +48,10 @@ def expected(classes, y, answers, p):
     last = np.append([True], y[1:] != y[:-1])
     positive = classes[1] if two else None
     ranked = p[:, 1] if two else p
-    brier = metrics.brier_score_loss(y, ranked, pos_label=positive, labels=classes)
+    if two:
+        brier = metrics.brier_score_loss(y, ranked, pos_label=positive)
+    else:  # scikit-learn knows it from 1.7 on
+        brier = ((p - (y[:, None] == classes)) ** 2).sum(axis=1).mean()
     average = {"pos_label": classes[1]} if two else {"average": "macro"}
     return {
         "accuracy": metrics.accuracy_score(y, answers),

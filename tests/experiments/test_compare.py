@@ -205,7 +205,7 @@ def test_features_are_scaled_by_what_came_before(tmp_path):
         expected = (X[t] - rows.mean(axis=0)) / spread
         np.testing.assert_allclose(Z[t], np.clip(expected, -5.0, 5.0), atol=1e-6)
     assert (Z[:, 3] == 0.0).all()
-    some = sparse.random_array((500, 30), density=0.1, rng=rng, format="csr") * 100.0
+    some = sparse.random_array((500, 30), density=0.1, random_state=rng, format="csr") * 100.0
     scaled = scaled_online(some).toarray()
     largest = np.maximum.accumulate(np.abs(some.toarray()), axis=0)
     expected = np.divide(some.toarray(), largest, where=largest > 0.0, out=np.zeros((500, 30)))

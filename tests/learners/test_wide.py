@@ -107,7 +107,7 @@ def test_numbers_are_those_of_the_oracle():
 
 def test_kept_rows_end_when_there_is_no_room():
     rng = np.random.default_rng(0)
-    X = random_array((60, 20_000), density=0.1, format="csr", rng=rng)
+    X = random_array((60, 20_000), density=0.1, format="csr", random_state=rng)
     y = np.where(rng.random(60) < 0.5, -1.0, 1.0).reshape(-1, 1)
     engine = engine_for(Wide(landmarks=50), 20_000)
     engine.learn(X, y)
@@ -121,7 +121,7 @@ def test_kept_rows_end_when_there_is_no_room():
 
 def test_memory_goes_with_the_features_seen_and_not_with_those_there_might_be():
     rng = np.random.default_rng(0)
-    X = random_array((300, 1_000_000), density=2e-4, format="csr", rng=rng)
+    X = random_array((300, 1_000_000), density=2e-4, format="csr", random_state=rng)
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0).reshape(-1, 1)
     engine = engine_for(Wide(), 1_000_000)
     engine.learn(X, y)

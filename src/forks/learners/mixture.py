@@ -254,7 +254,7 @@ def _play(rule, counts, places, memories, scratch, e, x, y, weight, answers):
     ints = memories.ints[places.ints[e] : places.ints[e + 1]]
     event, mends = _play_expert(rule, floats, ints, scratch, x, y, weight, *answers)
     if mends != places.mends[e]:
-        counts[MENDS] += mends - places.mends[e]
+        counts[MENDS] += max(0, mends - places.mends[e])  # whatever a file has claimed
         places.mends[e] = mends
     if event > 0:
         counts[EVENT] = EXPERT

@@ -59,7 +59,7 @@ def carried_root(root: Matrix, by: Transfer, alpha: float) -> Matrix:
     k = len(root)
     U, s, _ = np.linalg.svd(root)
     precision = np.maximum(s, _LEAST_ROOT) ** -2.0
-    learned = precision - alpha
+    learned = precision - float(alpha)
     learned[learned < _ROUNDING * precision] = 0.0  # T may be large
     with np.errstate(over="ignore", invalid="ignore"):
         M = _capped((by.T @ U) * np.sqrt(learned), by.stretch * float(learned.sum()))

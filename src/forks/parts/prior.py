@@ -38,7 +38,7 @@ def chosen_alpha(rule: PriorRule, gram: Matrix, targets: Matrix, classifies: boo
     """
     n = len(gram)
     grid = np.array(rule.grid)
-    values, vectors = eigh(gram, driver="evd", check_finite=False)
+    values, vectors = eigh(gram, driver="evd" if len(gram) > 1 else None, check_finite=False)
     values = np.maximum(values, 0.0)
     shrink = values / (values + grid[:, None])  # (alphas, n)
     H = (shrink @ (vectors**2).T)[:, :, None]  # (alphas, n, 1)
