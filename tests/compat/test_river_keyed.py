@@ -35,8 +35,8 @@ def test_rivers_checks(kind, monkeypatch):
     """All but three, which take fields away and with them the key."""
     datasets = checks._yield_datasets
 
-    def with_keys(model, scale=1):
-        for dataset in datasets(model, scale):
+    def with_keys(*arguments, **options):  # those of River's own version
+        for dataset in datasets(*arguments, **options):
             rows = itertools.islice(dataset, 200)
             yield [({**x, "key": WORDS[i % 5]}, y) for i, (x, y) in enumerate(rows)]
 

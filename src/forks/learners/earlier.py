@@ -2,7 +2,7 @@
 
 Since version 4 a file says which arrays its memories have (`forks.engine.older`), and only what new
 ones of experts over time begin with is to be told here. Files of version 3 do not say, so the steps
-that led from them to that version are kept.
+from what there is now back to what they have are kept: an array that comes is one step more.
 """
 
 from collections.abc import Callable, Mapping
