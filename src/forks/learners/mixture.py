@@ -169,25 +169,28 @@ def _score(rule, state, work, x, out):
     )
     lasting.write_base(rule.persistence, state.persistence, work.answers[BASE])
     weighing.write_predictions(rule.experts, state.experts, work.answers, work.p)
-    _answer(rule, state, work, weights, work.answers, work.p, question, known, out)
+    parts = places, state.horizon, state.calibration, state.persistence, state.stack
+    _answer(rule, parts, work, weights, work.answers, work.p, question, known, out)
 
 
 @njit
-def _answer(rule, state, work, weights, said, p, question, known, out):
+def _answer(rule, parts, work, weights, said, p, question, known, out):
     """Write an answer: 2 p - 1 with calibrated probabilities, or a number.
 
-    A number for the next row leans on the residual of row `known`, and is stacked.
+    A number for the next row leans on the residual of row `known`, and is stacked. `parts` are
+    those of the state that are needed: handing on all of it takes tenths of a second to compile.
     """
+    places, horizon, calibration, persistence, stack = parts
     if question == SETTLED:
-        oldest = _oldest(state.places)
-        mix_far(rule.horizon, state.horizon, weights, said, p, oldest, work.far, work.mixed)
+        oldest = _oldest(places)
+        mix_far(rule.horizon, horizon, weights, said, p, oldest, work.far, work.mixed)
         for o in range(out.shape[0]):
             work.q[o] = work.mixed[o]
     else:
         weighing.mix(rule.experts, weights, p, work.mixed)
         if rule.experts.classifies:
             write_log_odds(work.mixed, work.f)
-            line = state.calibration.lines[0]
+            line = calibration.lines[0]
             write_calibrated(rule.experts.calibration, line, work.f, work.q)
     for o in range(out.shape[0]):
         if rule.experts.classifies:
@@ -195,8 +198,8 @@ def _answer(rule, state, work, weights, said, p, question, known, out):
             continue
         f = work.mixed[o]
         if question == NEXT:
-            more = lasting.correction(state.persistence, known, o) if rule.repeat else 0.0
-            f = stacked(rule.stack, state.stack, work.stack, o, p, weights, f + more)
+            more = lasting.correction(persistence, known, o) if rule.repeat else 0.0
+            f = stacked(rule.stack, stack, work.stack, o, p, weights, f + more)
         out[o] = finite_or_zero(f)
 
 
@@ -232,7 +235,8 @@ def _step(rule, state, work, x, y, weight, out):
         _mix_and_weigh(rule, state, work, x, y, weight, out)
         counts[COUNT.stage] = n + 1
     if counts[COUNT.stage] == n + 1:
-        if weight != 0.0 and not _catch_up(rule, state, work):
+        parts = counts, places, state.experts, state.ring, state.picks, state.memories
+        if weight != 0.0 and not _catch_up(rule, parts, work.mixed, work.f, work.expert):
             return
         counts[COUNT.stage] = n + 2
         t = counts[COUNT.rounds]
@@ -285,6 +289,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
     t = counts[COUNT.rounds]
     known = t - 1 - counts[COUNT.delay]
     answers = experts.answers
+    parts = state.places, horizon, state.calibration, state.persistence, state.stack
     lasting.write_last(rule.persistence, state.persistence, state.ring, known, x, answers[LAST])
     lasting.write_base(rule.persistence, state.persistence, answers[BASE])
     for o in range(out.shape[0]):
@@ -294,7 +299,7 @@ def _mix_and_weigh(rule, state, work, x, y, weight, out):
         if question == SETTLED:
             weights, said, p = horizon.weights, horizon.earlier, work.earlier
         weighing.write_predictions(rule.experts, experts, said, p)
-        _answer(rule, state, work, weights, said, p, question, known, out)
+        _answer(rule, parts, work, weights, said, p, question, known, out)
         if weight != 0.0:
             counts_as = weight / max(weight, experts.levels[weighing.HEAVIEST])
             _judge(rule, state.conformal, work, question, y, out)
@@ -387,24 +392,25 @@ def catch_up(rule, floats, ints, scratch):
     state = attach(rule, floats, ints)
     work = workspace(rule, state, scratch)
     state.counts[EVENT] = 0
-    return _catch_up(rule, state, work)
+    parts = state.counts, state.places, state.experts, state.ring, state.picks, state.memories
+    return _catch_up(rule, parts, work.mixed, work.f, work.expert)
 
 
 @njit
-def _catch_up(rule, state, work):
+def _catch_up(rule, parts, answer, earlier, scratch):
     """Let experts learn rows of the past; return False if one has raised an event."""
-    counts, places, experts, ring = state.counts, state.places, state.experts, state.ring
+    counts, places, experts, ring, picks, memories = parts
     rounds, size = counts[COUNT.rounds], ring.rows.shape[0]
     for e in range(places.status.shape[0]):
         if places.status[e] == CATCHING_UP:
             for _ in range(rule.pace):
-                places.next[e] = next_row(state.picks, e, places.next[e], rounds)
+                places.next[e] = next_row(picks, e, places.next[e], rounds)
                 if places.next[e] >= rounds:
                     break
                 slot = places.next[e] % size
                 x, y, weight = ring.rows[slot], ring.targets[slot], ring.weights[slot]
-                answers = work.mixed, work.f, rounds < 0  # these keep nothing
-                played = rule.learner, counts, places, state.memories, work.expert, e
+                answers = answer, earlier, rounds < 0  # these keep nothing
+                played = rule.learner, counts, places, memories, scratch, e
                 if not _play(*played, x, y, weight, answers):
                     return False
                 places.next[e] += 1
