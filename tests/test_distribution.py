@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,6 @@ def test_the_version_is_that_of_the_last_release_or_on_the_way_to_the_next():
 
 
 def test_the_version_of_an_installed_distribution_is_the_package_s():
-    metadata = pytest.importorskip("importlib.metadata")
     try:
         installed = metadata.version(PROJECT["name"])
     except metadata.PackageNotFoundError:

@@ -21,6 +21,9 @@ from forks.losses import SquaredError
 from forks.parts.landmarks import LANDMARKS, WIDTH, landmark_factor
 from oracle_streams import engine_for
 
+# The root of P is made by LAPACK, and that of the lowest versions rounds a little worse.
+BOUND = 1e-6 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 3e-6
+
 LONG = np.longdouble
 BUFFER = 250
 
@@ -155,7 +158,7 @@ def test_theta_and_P_are_those_of_exact_arithmetic(choices):
     state, exact = played_exactly(n_rows=30_250, **choices)
     assert state.alpha[0] < 0.02
     assert exact.error_of_P(state) < 1e-5
-    assert relative_error(state, exact) < 3e-6
+    assert relative_error(state, exact) < BOUND
 
 
 @pytest.mark.slow
@@ -165,7 +168,7 @@ def test_a_million_rows_against_exact_arithmetic(n_features):
     state, exact = played_exactly(n_features, 1_000_250)
     error, error_of_P = relative_error(state, exact), exact.error_of_P(state)
     print(f"{n_features} features: theta {error:.1e}, P {error_of_P:.1e}")
-    assert error < 3e-6
+    assert error < BOUND
     assert error_of_P < 1e-5
 
 

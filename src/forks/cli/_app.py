@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 Effort = StrEnum("Effort", ["FAST", "BALANCED", "BEST"])
 Task = StrEnum("Task", ["AUTO", "CLASSIFICATION", "REGRESSION"])
+NOTHING: Any = ()  # default of lists: the fields of a dataclass cannot have a list as theirs
 _PICTURES = (".pdf", ".png", ".svg")
 _NO_INPUT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # Parameters that errors of the library name, as options.

@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from forks.cli._app import count_option, text_option
+from forks.cli._app import NOTHING, count_option, text_option
 
 FILE = typer.Argument(
     metavar="FILE",
@@ -46,7 +46,7 @@ class Opening:
     na: Annotated[
         list[str],
         text_option("WORD", "A missing value, beside NA, NaN, null, None, ?; again for more."),
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     delimiter: Annotated[
         str | None,
         text_option("CHAR", "Between cells: a character, tab or space. [default: found]"),
@@ -83,18 +83,18 @@ class Columns:
     weights: Annotated[str | None, text_option("COLUMN", "Column of weights of rows.")] = None
     drop: Annotated[
         list[str], text_option("COLUMN", "Leave out a column, or a pattern such as 'id_*'.")
-    ] = ()  # type: ignore[assignment]
-    only: Annotated[list[str], text_option("COLUMN", "Use these columns alone.")] = ()  # type: ignore[assignment]
-    numeric: Annotated[list[str], text_option("COLUMN", "A column of numbers.")] = ()  # type: ignore[assignment]
-    categorical: Annotated[list[str], text_option("COLUMN", "A column of categories.")] = ()  # type: ignore[assignment]
-    time: Annotated[list[str], text_option("COLUMN", "A column of dates or times.")] = ()  # type: ignore[assignment]
+    ] = NOTHING
+    only: Annotated[list[str], text_option("COLUMN", "Use these columns alone.")] = NOTHING
+    numeric: Annotated[list[str], text_option("COLUMN", "A column of numbers.")] = NOTHING
+    categorical: Annotated[list[str], text_option("COLUMN", "A column of categories.")] = NOTHING
+    time: Annotated[list[str], text_option("COLUMN", "A column of dates or times.")] = NOTHING
     day_first: Annotated[
         list[str], text_option("COLUMN", "A column of dates such as 31/12/2024. [default: found]")
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     month_first: Annotated[
         list[str], text_option("COLUMN", "A column of dates such as 12/31/2024. [default: found]")
-    ] = ()  # type: ignore[assignment]
-    text: Annotated[list[str], text_option("COLUMN", "A column of words.")] = ()  # type: ignore[assignment]
+    ] = NOTHING
+    text: Annotated[list[str], text_option("COLUMN", "A column of words.")] = NOTHING
     hash_bits: Annotated[
         int, count_option("Words are hashed into 2^BITS features.", at_most=24)
     ] = 8

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from forks.cli._app import folder_option, text_option
+from forks.cli._app import NOTHING, folder_option, text_option
 from forks.experiments.bench import LONG_PARTS, PARTS
 
 _ONLY = (
@@ -20,7 +20,7 @@ class Options:
     """Options of `forks bench`."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and repeats.")] = False
-    only: Annotated[list[str], text_option("PART", _ONLY)] = ()  # type: ignore[assignment]
+    only: Annotated[list[str], text_option("PART", _ONLY)] = NOTHING
     output: Annotated[Path, folder_option("Folder for the results.")] = Path("build/bench")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from forks.cli._app import count_option, file_option, text_option
+from forks.cli._app import NOTHING, count_option, file_option, text_option
 from forks.cli._paths import check_not_read, check_outputs
 from forks.cli._reading import dataset_names, starting
 
@@ -33,7 +33,7 @@ class Options:
         text_option(
             "NAME", "A method of ours, or default; again for more. [default: all]", "--method"
         ),
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     models: Annotated[
         list[str],
         text_option(
@@ -42,7 +42,7 @@ class Options:
             "arguments in brackets if any; again for more.",
             "--model",
         ),
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     label: Annotated[
         str | None, text_option("COLUMN", "Column of the labels. [default: the last]")
     ] = None

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from forks.cli._app import (
+    NOTHING,
     Effort,
     Task,
     check_picture,
@@ -55,7 +56,7 @@ class Modelling:
     ] = None
     settings: Annotated[
         list[str], text_option("KEY=VALUE", "A parameter; again for more.", "--set")
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     seed: Annotated[int, count_option("Seed of all draws.", at_least=0)] = 0
     shuffle: Annotated[
         bool,

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from forks.cli._app import Effort, Task, count_option, file_option, folder_option, tell, text_option
+from forks.cli._app import (
+    NOTHING,
+    Effort,
+    Task,
+    count_option,
+    file_option,
+    folder_option,
+    tell,
+    text_option,
+)
 
 Role = StrEnum("Role", ["PREDICT", "LEARN", "ADMIN"])
 _LOCAL = ("127.0.0.1", "::1", "localhost")
@@ -34,7 +43,7 @@ class Options:
     streams: Annotated[
         list[str],
         text_option("[NAME=]URL", "Learn from nats://host/stream, kafka://broker/topic.", "--from"),
-    ] = ()  # type: ignore[assignment]
+    ] = NOTHING
     label: Annotated[
         str | None, text_option("KEY", "Key of the labels in a stream. [default: the last]")
     ] = None

@@ -48,7 +48,7 @@ from forks.engine.memory import (
     size_of,
     viewer,
 )
-from forks.engine.older import Lines, describe, stored_arrays, take_over
+from forks.engine.older import Lines, describe, is_much_too_small, stored_arrays, take_over
 from forks.engine.outputs import count_outputs, fill_outputs
 from forks.engine.protocol import EVENT, MANY, MENDS, attach, workspace
 from forks.engine.types import Matrix, Vector
@@ -306,10 +306,7 @@ class Learner(ABC):
         shapes = (getattr(stored.get(array.name), "shape", ()) for array in arrays)
         grown = lengths_of(self.memory_class, shapes)
         given = self.shapes(*sizes, **{name: grown[name] for name in self.growing()})
-        if any(
-            size > 2 * array.size
-            for size, array in zip(size_of(self.memory_class, given), memory, strict=True)
-        ):
+        if is_much_too_small(memory, size_of(self.memory_class, given)):
             return memory
         begun = allocate(self.memory_class, given)
         self.begin(self.view(begun), np.random.default_rng(0))

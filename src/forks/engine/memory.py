@@ -76,7 +76,9 @@ def _layout(state_class: type, shapes: Mapping[str, tuple[int, ...]]) -> tuple[l
 def layout_of(
     arrays: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> tuple[list[int], int, int]:
-    """Return the same for arrays that have a name, a kind and a number of dimensions."""
+    """Return the table of arrays, each with a name, a kind and a number of dimensions, and how many
+    floats and integers they take with it.
+    """
     table: list[int] = []
     n_floats, n_ints = 0, 4 * len(arrays)
     for name, kind, ndim, *_ in arrays:

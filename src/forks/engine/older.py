@@ -70,6 +70,14 @@ def _array(memory: Memory, array: _Stored, start: int, shape: tuple[int, ...]) -
     return flat[start : start + math.prod(shape)].reshape(shape)
 
 
+def is_much_too_small(memory: Memory, needed: Iterable[int]) -> bool:
+    """Return whether a memory has less than half of the floats, or integers, that are needed.
+
+    Then it is not that of a learner which has changed a little, and as much is not to be reserved.
+    """
+    return any(2 * array.size < least for array, least in zip(memory, needed, strict=True))
+
+
 def take_over(memory: Memory, state_class: type, stored: Mapping[str, np.ndarray]) -> set[str]:
     """Copy arrays into a memory that has just begun; return the names of those that were not there.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from forks.engine import Memory
 from forks.engine.memory import size_of
-from forks.engine.older import Lines, stored_arrays, take_over
+from forks.engine.older import Lines, is_much_too_small, stored_arrays, take_over
 from forks.learners.apart import Apart
 from forks.learners.mixture import COUNT, LIVE, LONG, OverTimeState
 from forks.parts.experts import NEXT, SETTLED
@@ -72,7 +72,9 @@ class Earlier(Apart):
         One that is much too small for the experts is returned as it is: nothing is reserved then.
         """
         stored = stored_arrays(memory, candidates[type(self).__name__])
-        if stored is None or not stored.keys() >= {*_APART} or not self._is_enough(memory, sizes):
+        if stored is None or not stored.keys() >= {*_APART}:
+            return memory
+        if is_much_too_small(memory, self._needed(sizes)):
             return memory
         known = self.described()
         same = stored.keys() == {line.split(" ")[0] for line in known[type(self).__name__]}
@@ -98,10 +100,6 @@ class Earlier(Apart):
         experts = map(self._learner, range(self.experts))
         each = [size_of(e.memory_class, e.shapes(*sizes)) for e in experts]
         return tuple(map(sum, zip(*each, strict=True)))
-
-    def _is_enough(self, memory: Memory, sizes: tuple[int, int]) -> bool:
-        needed = zip(memory, self._needed(sizes), strict=True)
-        return all(least <= 2 * array.size for array, least in needed)
 
     def _with_pair(self, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Make room for the mean of the long experts, which the first version did not have."""
