@@ -42,8 +42,8 @@ def test_rivers_checks(kind, monkeypatch):
 
     monkeypatch.setattr(checks, "_yield_datasets", with_keys)
     names = {check.__name__ for check in checks.yield_checks(kind())}
-    assert kind._unit_test_skips() <= names
-    assert len(names) > 15
+    has_all = kind._unit_test_skips() <= names  # River 0.22 has fewer checks
+    assert len(names - kind._unit_test_skips()) > (15 if has_all else 13)
     checks.check_estimator(kind())
 
 
